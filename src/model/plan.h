@@ -1,0 +1,98 @@
+/* plan.h - what a planner asks the engine to add, whole or not at all
+ *
+ * Immutable once made; lives in its own arena.  References to objects of this plan have PLAN_NEW set and
+ * hold an index; references without it are ids of live objects.  plan_rebase() turns the former into
+ * ids once ranges are reserved.  Both graphs of a plan are acyclic, together with what they hang on:
+ * planners prove it, the engine checks it (cohort of a child above each parent; order edges by sort).
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MODEL_PLAN_H
+#define MODEL_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+#define PLAN_NEW (1u << 31)
+
+enum { /* plan_noderole.flags */
+    NODEROLE_F_RERUN_ALWAYS = 1u << 0, /* no early cut-off */
+    NODEROLE_F_DESTRUCTIVE  = 1u << 1, /* a success raises its incarnation; never re-run by itself */
+    NODEROLE_F_CLUSTER      = 1u << 2,
+    NODEROLE_F_IMPLICIT     = 1u << 3,
+};
+enum { /* plan_def.flags */
+    DEF_F_SURVIVES_REBOOT = 1u << 0, /* the boot id is not part of its inputs */
+    DEF_F_TAKES_DOWN      = 1u << 1, /* its node is expected to fall silent while it runs */
+    DEF_F_OUTSIDE         = 1u << 2, /* reaches a provider or the server, not into the node */
+};
+
+struct plan_def { /* a task definition not known to the engine yet */
+    struct str name, role;
+    uint32_t jig; /* id of the jig */
+    uint64_t digest;
+    uint8_t repeat, hold, flags;
+    uint32_t retries;
+    uint64_t backoff_ms, timeout_ms, deadline_ms; /* timeout: one attempt; deadline: with waiting */
+    struct str body; /* JSON: type, params; for the worker */
+};
+struct plan_noderole {
+    struct str role;
+    uint32_t node, deployment;
+    uint32_t cohort;
+    uint8_t flags;
+    uint64_t data;  /* digest of what it is configured with */
+    struct str user; /* its own data as JSON, "" for none */
+    uint32_t first_task, n_tasks; /* consecutive in plan.tasks */
+    const uint32_t *parents;      /* refs */
+    uint32_t n_parents;
+};
+struct plan_task {
+    uint32_t noderole; /* ref; of this plan */
+    uint32_t def;      /* ref into plan.defs, or id */
+    uint32_t weight;   /* longest remaining path, itself included */
+    uint32_t span;     /* index into plan.spans + 1; 0: none */
+    const uint32_t *deps; /* refs: tasks that must have passed */
+    uint32_t n_deps;
+};
+struct plan_span {
+    const uint32_t *pools; /* ids */
+    uint32_t n_pools;
+};
+struct plan_need { /* a need edge to a noderole that lives already (cluster peers) */
+    uint32_t child;  /* id */
+    uint32_t parent; /* ref */
+};
+struct plan {
+    struct arena mem;
+    struct plan_def *defs;
+    uint32_t n_defs;
+    struct plan_noderole *noderoles;
+    uint32_t n_noderoles;
+    struct plan_task *tasks;
+    uint32_t n_tasks;
+    struct plan_span *spans;
+    uint32_t n_spans;
+    struct plan_need *needs;
+    uint32_t n_needs;
+    uint32_t catalog; /* generation it was made from */
+    /* Set by plan_rebase. */
+    uint32_t base_def, base_noderole, base_task, base_span;
+};
+struct plan *plan_new(void);
+void plan_free(struct plan *p);
+static inline void plan_scope_end(struct plan **p)
+{
+    plan_free(*p);
+}
+/* Reserved ids: object i of a kind becomes base + i; all refs become ids.  Once. */
+void plan_rebase(struct plan *p, uint32_t base_def, uint32_t base_noderole, uint32_t base_task,
+                 uint32_t base_span);
+/* Binary form for the journal; decode checks bounds and refuses what is malformed. */
+void plan_encode(struct buf *b, const struct plan *p);
+int plan_decode(struct str from, struct plan **ret_p, struct err *e);
+
+#endif

@@ -1,0 +1,212 @@
+/* rows.c - layouts of the rows, and rows as canonical bytes
+ *
+ * The layouts are the lists of rows.h turned into data, so that the store, checkpoints and digests walk
+ * columns instead of naming them.
+ *
+ * Bytes of a row: the number of columns (1 byte), then each column as its type (1 byte) and its value,
+ * little endian: U8 1 byte, U32 4, U64 and I64 8, TEXT and BLOB a length of 4 bytes and that many bytes.
+ * Equal rows have equal bytes: padding and pointers never take part.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/rows.h"
+
+#include <assert.h>
+#include <endian.h>
+
+/* Within one list X sees the table through this name, set just before each list is expanded. */
+#define COLUMN(table, type, name, role)                                                            \
+    {#name, ROW_##type, ROW_##role, (uint16_t)offsetof(struct table, name)},
+
+#define X(type, name, role) COLUMN(row_meta, type, name, role)
+static const struct row_column meta_columns[] = {ROW_META(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_tenant, type, name, role)
+static const struct row_column tenant_columns[] = {ROW_TENANT(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_token, type, name, role)
+static const struct row_column token_columns[] = {ROW_TOKEN(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_deployment, type, name, role)
+static const struct row_column deployment_columns[] = {ROW_DEPLOYMENT(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_catalog, type, name, role)
+static const struct row_column catalog_columns[] = {ROW_CATALOG(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_jig, type, name, role)
+static const struct row_column jig_columns[] = {ROW_JIG(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_pool, type, name, role)
+static const struct row_column pool_columns[] = {ROW_POOL(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_node, type, name, role)
+static const struct row_column node_columns[] = {ROW_NODE(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_node_body, type, name, role)
+static const struct row_column node_body_columns[] = {ROW_NODE_BODY(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_def, type, name, role)
+static const struct row_column def_columns[] = {ROW_DEF(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_operation, type, name, role)
+static const struct row_column operation_columns[] = {ROW_OPERATION(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_noderole, type, name, role)
+static const struct row_column noderole_columns[] = {ROW_NODEROLE(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_document, type, name, role)
+static const struct row_column document_columns[] = {ROW_DOCUMENT(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_span, type, name, role)
+static const struct row_column span_columns[] = {ROW_SPAN(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_task, type, name, role)
+static const struct row_column task_columns[] = {ROW_TASK(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_attempt, type, name, role)
+static const struct row_column attempt_columns[] = {ROW_ATTEMPT(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_cone, type, name, role)
+static const struct row_column cone_columns[] = {ROW_CONE(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_idempotent, type, name, role)
+static const struct row_column idempotent_columns[] = {ROW_IDEMPOTENT(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_plan, type, name, role)
+static const struct row_column plan_columns[] = {ROW_PLAN(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_journal, type, name, role)
+static const struct row_column journal_columns[] = {ROW_JOURNAL(X)};
+#undef X
+
+const struct row_layout row_layouts[ROWS_COUNT] = {
+#define X(id, name)                                                                                \
+    [ROWS_##id] = {#name, name##_columns, sizeof name##_columns / sizeof *name##_columns,          \
+                   sizeof(struct row_##name)},
+    ROW_TABLES(X)
+#undef X
+};
+
+uint64_t row_key(enum row_table t, const void *row)
+{
+    const struct row_column *key = row_layouts[t].columns; /* the key is the first of each list */
+    const char *at = (const char *)row + key->offset;
+    uint64_t wide;
+    uint32_t narrow;
+
+    if (key->type == ROW_U64) {
+        memcpy(&wide, at, sizeof wide);
+        return wide;
+    }
+    memcpy(&narrow, at, sizeof narrow);
+    return narrow;
+}
+
+static void encode_number(struct buf *b, const char *at, size_t n)
+{
+    uint32_t u32;
+    uint64_t u64;
+
+    if (n == sizeof u32) {
+        memcpy(&u32, at, n);
+        u32 = htole32(u32);
+        buf_put(b, &u32, n);
+    } else {
+        memcpy(&u64, at, n);
+        u64 = htole64(u64);
+        buf_put(b, &u64, n);
+    }
+}
+
+void row_encode(struct buf *b, enum row_table t, const void *row)
+{
+    const struct row_layout *l = &row_layouts[t];
+
+    buf_putc(b, (char)l->n_columns);
+    for (unsigned i = 0; i < l->n_columns; i++) {
+        const struct row_column *c = &l->columns[i];
+        const char *at = (const char *)row + c->offset;
+        struct str s;
+        uint32_t n;
+
+        buf_putc(b, (char)c->type);
+        switch ((enum row_type)c->type) {
+        case ROW_U8: buf_putc(b, *at); break;
+        case ROW_U32: encode_number(b, at, sizeof(uint32_t)); break;
+        case ROW_U64:
+        case ROW_I64: encode_number(b, at, sizeof(uint64_t)); break;
+        case ROW_TEXT:
+        case ROW_BLOB:
+            memcpy(&s, at, sizeof s);
+            assert(s.n <= UINT32_MAX);
+            n = (uint32_t)s.n;
+            encode_number(b, (const char *)&n, sizeof n);
+            buf_put(b, s.s, s.n);
+            break;
+        }
+    }
+}
+
+/* Reads n bytes (1, 4 or 8) as a number into a field of that size; false if there are not enough. */
+static bool decode_number(struct str *from, size_t n, void *ret_field)
+{
+    uint32_t u32;
+    uint64_t u64;
+
+    if (from->n < n)
+        return false;
+    if (n == sizeof u32) {
+        memcpy(&u32, from->s, n);
+        u32 = le32toh(u32);
+        memcpy(ret_field, &u32, n);
+    } else if (n == sizeof u64) {
+        memcpy(&u64, from->s, n);
+        u64 = le64toh(u64);
+        memcpy(ret_field, &u64, n);
+    } else {
+        memcpy(ret_field, from->s, n);
+    }
+    from->s += n;
+    from->n -= n;
+    return true;
+}
+
+static bool decode_column(struct str *from, const struct row_column *c, char *field)
+{
+    uint8_t type;
+    uint32_t n;
+    struct str s;
+
+    if (!decode_number(from, sizeof type, &type) || type != c->type)
+        return false;
+    switch ((enum row_type)type) {
+    case ROW_U8: return decode_number(from, sizeof(uint8_t), field);
+    case ROW_U32: return decode_number(from, sizeof(uint32_t), field);
+    case ROW_U64:
+    case ROW_I64: return decode_number(from, sizeof(uint64_t), field);
+    case ROW_TEXT:
+    case ROW_BLOB: break;
+    }
+    if (!decode_number(from, sizeof n, &n) || from->n < n)
+        return false;
+    s = (struct str){from->s, n};
+    memcpy(field, &s, sizeof s);
+    from->s += n;
+    from->n -= n;
+    return true;
+}
+
+size_t row_decode(enum row_table t, struct str from, void *ret_row)
+{
+    const struct row_layout *l = &row_layouts[t];
+    union row_any row = {0};
+    struct str rest = from;
+    uint8_t n_columns;
+
+    if (!decode_number(&rest, sizeof n_columns, &n_columns) || n_columns != l->n_columns)
+        return 0;
+    for (unsigned i = 0; i < l->n_columns; i++)
+        if (!decode_column(&rest, &l->columns[i], (char *)&row + l->columns[i].offset))
+            return 0;
+    memcpy(ret_row, &row, l->size);
+    return from.n - rest.n;
+}

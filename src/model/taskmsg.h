@@ -1,0 +1,87 @@
+/* taskmsg.h - what server and worker say to each other, and its JSON form
+ *
+ * The same messages travel through the embedded queue and, later, a broker or HTTPS.  Everything is
+ * delivered at least once and possibly out of order; (task, attempt) identifies a piece of work and
+ * both sides recognise what they have seen.  Frozen in docs/rfc/03-task-message.md.
+ *
+ *   server -> worker   TASK, CANCEL, ACK (results up to reply number `seq` are durable)
+ *   worker -> server   HELLO (name, capacity, jigs, what it holds), BEAT (what it holds), RESULT, LOG
+ *
+ * A worker keeps a result until it is acknowledged and sends it again after a HELLO.  Strings stay
+ * strings: `params` and `data` pass through byte for byte as JSON.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef MODEL_TASKMSG_H
+#define MODEL_TASKMSG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+#define TASKMSG_KINDS(X) X(TASK) X(CANCEL) X(ACK) X(HELLO) X(BEAT) X(RESULT) X(LOG)
+enum taskmsg_kind {
+#define X(id) TASKMSG_##id,
+    TASKMSG_KINDS(X)
+#undef X
+    TASKMSG_KIND_COUNT
+};
+
+/* How an attempt ended.  AGAIN is "not yet": ask again in again_ms, or when poked. */
+#define OUTCOMES(X)                                                                                \
+    X(OK, "ok")                                                                                    \
+    X(FAILED, "failed")                                                                            \
+    X(AGAIN, "again")                                                                              \
+    X(TIMEOUT, "timeout")                                                                          \
+    X(CANCELLED, "cancelled")                                                                      \
+    X(LOST, "lost")       /* nobody can say what became of it */                                   \
+    X(REFUSED, "refused") /* never started: bad parameters, no such jig */
+enum outcome {
+#define X(id, text) OUTCOME_##id,
+    OUTCOMES(X)
+#undef X
+    OUTCOME_COUNT
+};
+const char *outcome_name(enum outcome o);
+
+struct held_attempt {
+    uint32_t task, attempt;
+};
+
+struct taskmsg {
+    enum taskmsg_kind kind;
+    uint32_t task, attempt; /* TASK CANCEL RESULT LOG */
+    uint64_t seq;           /* RESULT: the worker's reply number, rising; ACK: all up to it */
+    /* TASK */
+    struct str jig, name, node, address; /* task name for people; node's name and first address */
+    struct str key;                      /* the run's idempotency key, equal in all its attempts */
+    struct str params, data;             /* JSON text */
+    struct str digest;                   /* hex digest of params and data, as journalled */
+    uint64_t timeout_ms;                 /* 0: none */
+    uint64_t grace_ms;                   /* between TERM and KILL; TASK and CANCEL */
+    /* RESULT */
+    enum outcome outcome;
+    int32_t exit_code;
+    uint64_t again_ms, ran_ms;
+    struct str text;    /* one line for people */
+    struct str returns; /* JSON map the task returned, "" if none */
+    bool truncated;
+    /* LOG */
+    uint8_t stream; /* 1 stdout, 2 stderr */
+    struct str chunk;
+    /* HELLO, BEAT */
+    struct str worker;
+    uint32_t capacity;
+    const struct str *jigs;
+    uint32_t n_jigs;
+    const struct held_attempt *held;
+    uint32_t n_held;
+};
+/* One line of JSON, no newline. */
+void taskmsg_write(struct buf *b, const struct taskmsg *m);
+/* Strings point into the arena.  Unknown fields are ignored (newer peers), wrong types refused. */
+int taskmsg_parse(struct arena *a, struct str text, struct taskmsg *ret_m, struct err *e);
+
+#endif

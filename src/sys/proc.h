@@ -1,0 +1,40 @@
+/* proc.h - child processes: posix_spawn, own process group, output caps, pidfd
+ *
+ * No shell strings: an argument vector.  Standard input gets the given bytes, then EOF.  Standard output and error are
+ * delivered as they come; past the caps the rest is read and dropped, and on_exit says so.
+ * on_exit comes exactly once, after both outputs are closed or 2 s after the exit if some
+ * grandchild keeps them open.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SYS_PROC_H
+#define SYS_PROC_H
+
+#include "base/err.h"
+#include "base/str.h"
+#include "sys/loop.h"
+
+struct proc;
+struct proc_exit {
+    int code;             /* exit status, or -1 */
+    int signo;            /* ending signal, or 0 */
+    bool truncated;       /* a cap was reached */
+    uint64_t ran_ms;
+};
+struct proc_spec {
+    const char *const *argv; /* argv[0] is a path or a name looked up in PATH */
+    const char *const *envp; /* NULL: ours */
+    const char *cwd;         /* NULL: ours */
+    struct str input;
+    size_t max_stdout, max_stderr; /* bytes; 0: 1 MiB */
+    void (*on_output)(void *arg, int fd, const char *p, size_t n); /* fd 1 or 2 */
+    void (*on_exit)(void *arg, const struct proc_exit *x);
+    void *arg;
+};
+int proc_spawn(struct loop *l, const struct proc_spec *spec, struct proc **ret_p, struct err *e);
+/* Signal to the whole group; idempotent; fine after the exit. */
+void proc_signal(struct proc *p, int signo);
+int proc_pid(const struct proc *p);
+/* After on_exit only. */
+void proc_free(struct proc *p);
+
+#endif
