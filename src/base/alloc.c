@@ -1,7 +1,7 @@
 /* alloc.c - the heap as the project sees it: zeroed, checked for overflow, never NULL
  *
- * A process that cannot get memory says so in one write and aborts; its state is in the store and the
- * restart path is the ordinary one.  Nothing here may allocate on the way to abort().
+ * A process that cannot get memory says so in one write and aborts; its state is in the store and
+ * the restart path is the ordinary one.  Nothing here may allocate on the way to abort().
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
@@ -62,8 +62,9 @@ char *xstrndup(const char *s, size_t n)
 
 void *vec_grow_(void *at, size_t *cap, size_t want, size_t size)
 {
-    /* Doubling wastes little while blocks are small and keeps the copies few; large blocks are moved
-     * by the kernel without copying, so there an eighth is enough and half the memory is not idle. */
+    /* Doubling wastes little while blocks are small and keeps the copies few; large blocks are
+     * moved by the kernel without copying, so there an eighth is enough and half the memory is not
+     * idle. */
     enum { VEC_FIRST = 8, VEC_DOUBLE_BELOW_BYTES = 64 * 1024 };
     size_t grown = *cap < VEC_DOUBLE_BELOW_BYTES / size ? *cap * 2 : *cap + *cap / 8;
     if (grown < VEC_FIRST)

@@ -1,11 +1,11 @@
 /* arena.c - chunks of 64 KiB from which objects are cut one after another
  *
- * The head chunk is the one being cut.  An object larger than a quarter of a chunk gets a chunk of its
- * own behind the head, so that one large array does not throw away the room that is left.
+ * The head chunk is the one being cut.  An object larger than a quarter of a chunk gets a chunk of
+ * its own behind the head, so that one large array does not throw away the room that is left.
  * Invariant: used and room describe the head chunk; with no head both are 0.
  *
- * With ARENA_PARANOID every object is a malloc of its exact size: an overrun or a use after the end of
- * the generation is then visible to the sanitizers, which see nothing inside a chunk.
+ * With ARENA_PARANOID every object is a malloc of its exact size: an overrun or a use after the end
+ * of the generation is then visible to the sanitizers, which see nothing inside a chunk.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
@@ -54,7 +54,8 @@ void arena_done(struct arena *a)
 void arena_reset(struct arena *a)
 {
     struct arena_chunk *keep = a->head;
-    if (ARENA_CHUNK == 0 || !keep) {
+    if (ARENA_CHUNK == 0 || !keep ||
+        keep->room > ARENA_CHUNK) { /* one huge object must not stay for ever */
         arena_done(a);
         return;
     }
@@ -138,7 +139,8 @@ char *arena_pool_take(struct arena *a, struct text_pool *p, size_t n)
 {
     size_t want = n + 1;
     if (want > p->room) {
-        /* What is left of the old piece is lost; a long text takes its own object to keep that small. */
+        /* What is left of the old piece is lost; a long text takes its own object to keep that
+         * small. */
         if (want > TEXT_PIECE / 4) {
             char *own = arena_take_raw(a, want, 1);
             own[n] = '\0';

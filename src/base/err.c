@@ -1,8 +1,8 @@
 /* err.c - fixed buffers, so that reporting an error can never fail
  *
- * Every text is formatted aside first and then copied: arguments may point into the very err that is
- * being changed, as in err_set(e, code, "%s (was: %s)", what, e->text).  What does not fit is cut at a
- * character's edge.
+ * Every text is formatted aside first and then copied: arguments may point into the very err that
+ * is being changed, as in err_set(e, code, "%s (was: %s)", what, e->text).  What does not fit is
+ * cut at a character's edge.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/err.h"
@@ -23,7 +23,8 @@ static void field_set(char *field, size_t size, const char *s, size_t n)
 }
 
 /* vsnprintf whose result is cut at a character's edge; returns the length written. */
-static size_t field_format(char *field, size_t size, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static size_t field_format(char *field, size_t size,
+                                                                 const char *fmt, va_list ap)
 {
     int n = vsnprintf(field, size, fmt, ap);
     if (n < 0) {
@@ -32,7 +33,8 @@ static size_t field_format(char *field, size_t size, const char *fmt, va_list ap
     }
     if ((size_t)n < size)
         return (size_t)n;
-    /* The byte that was cut off is unknown: a tail that starts a sequence but does not end is dropped. */
+    /* The byte that was cut off is unknown: a tail that starts a sequence but does not end is
+     * dropped. */
     size_t len = size - 1, back = 1;
     while (back < 4 && back < len && ((unsigned char)field[len - back] & 0xC0) == 0x80)
         back++;
@@ -83,7 +85,8 @@ int err_sys(struct err *e, enum errcode code, int sys, const char *fmt, ...)
     return -(int)code;
 }
 
-/* What an addition returns.  Without an err the code is not known, and success it must not look like. */
+/* What an addition returns.  Without an err the code is not known, and success it must not look
+ * like. */
 static int code_of(const struct err *e)
 {
     return e && e->code ? -(int)e->code : -(int)ERR_INTERNAL;
@@ -172,10 +175,9 @@ struct err_row {
     const char *name;
     int http, exit;
 };
-static const struct err_row err_rows[ERR_COUNT] = {
-    [ERR_NONE] = {"none", 200, 0},
+static const struct err_row err_rows[ERR_COUNT] = {[ERR_NONE] = {"none", 200, 0},
 #define X(id, name, http, exit) [id] = {name, http, exit},
-    ERR_TABLE(X)
+                                                   ERR_TABLE(X)
 #undef X
 };
 

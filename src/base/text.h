@@ -12,6 +12,8 @@
 /* Shell glob with * ? [a-z] only; no backtracking blow-up. */
 bool text_glob(struct str pattern, struct str s);
 bool text_utf8_valid(const char *s, size_t n);
+/* Bytes before the first that is not UTF-8; n if all are. */
+size_t text_utf8_prefix(const char *s, size_t n);
 /* [a-z0-9][a-z0-9._-]*, 1..64 bytes: names of roles, jigs, barclamps, deployments, groups. */
 bool text_is_name(struct str s);
 /* Lower-case DNS name of one or more labels, at most 253 bytes. */

@@ -9,8 +9,8 @@
 
 #define UTF8_REPLACEMENT "\xEF\xBF\xBD"
 
-/* Bytes of the well-formed sequence at s (RFC 3629: no overlong form, no surrogate, at most U+10FFFF),
- * 0 if there is none within n bytes. */
+/* Bytes of the well-formed sequence at s (RFC 3629: no overlong form, no surrogate, at most
+ * U+10FFFF), 0 if there is none within n bytes. */
 static inline size_t utf8_sequence(const char *text, size_t n)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -86,8 +86,9 @@ static inline size_t utf8_cut(const char *s, size_t n, size_t max)
     return ((unsigned char)s[at] & 0xC0) == 0x80 ? max : at;
 }
 
-/* A byte below 0x20, above 0x7F, '"' or '\\' in eight bytes at once: one bit per such byte is set in
- * the result's high bits.  Bits above the first true one may be false alarms, never the first. */
+/* A byte below 0x20, above 0x7F, '"' or '\\' in eight bytes at once: one bit per such byte is set
+ * in the result's high bits.  Bits above the first true one may be false alarms, never the first.
+ */
 static inline uint64_t utf8_special8(const char *s)
 {
     const uint64_t ones = 0x0101010101010101ull, high = 0x8080808080808080ull;

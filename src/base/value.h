@@ -33,7 +33,7 @@ enum value_kind {
 struct member;
 struct value {
     uint8_t kind;
-    uint8_t pad;
+    uint8_t indexed; /* private to base: a hash index lies in front of the members */
     uint16_t source;
     uint32_t line : 20, column : 12; /* 1-based; saturate; 0 = unknown */
     uint32_t n;                      /* bytes, items or members */

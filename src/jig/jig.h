@@ -1,8 +1,15 @@
 /* jig.h - how tasks of one kind are executed
  *
- * A jig turns a request into exactly one result.  start() must not block: it spawns, arms or answers
- * through env->finish at once or later, always on the worker's loop.  Registration is the explicit table
- * in jig.c.  To add a jig: one file with a struct jig, one line in that table.
+ * A jig turns a request into exactly one result.  start() must not block: it spawns, arms or
+ * answers through env->finish at once or later, always on the worker's loop.  Registration is the
+ * explicit table in jig.c.  To add a jig: one file with a struct jig, one line in that table.
+ *
+ *   noop    answers ok at once; params.returns is returned
+ *   shell   runs params.command, or params.script by /bin/sh, on the worker's machine
+ *   script  runs the program params.file with params.args on the worker's machine
+ *   test    does what its parameters say, in no process: sleeps, fails, asks to be asked again
+ *
+ * What a program of shell and script gets and may answer is in jig_shell.c.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef JIG_JIG_H
@@ -19,33 +26,41 @@ struct jig_result {
     int exit_code;
     uint64_t again_ms;
     bool truncated;
-    char text[256];
+    char text[256];              /* for people; "" if there is nothing to say */
     const struct value *returns; /* a map, or NULL; valid during finish() */
 };
 struct task_request {
     const struct taskmsg *msg;
-    const struct value *params, *data; /* parsed; live as long as the run */
+    const struct value *params, *data; /* parsed, NULL if empty; live as long as the run */
 };
-struct jig_env { /* what a jig may use; supplied by the worker */
+struct jig_env { /* what a jig may use; supplied by the worker, lives as long as the run */
     struct loop *loop;
-    const char *run_dir;   /* private directory for locks and scratch files */
-    const char *runner;    /* path of the anneal-runner program */
+    const char *run_dir; /* absolute; private; holds jig_dirs[] */
+    const char *runner;  /* path of the anneal-runner program */
     size_t max_output_bytes;
     void (*log)(void *ctx, int stream, const char *p, size_t n);
-    void (*finish)(void *ctx, const struct jig_result *r); /* exactly once */
+    /* Exactly once per successful start, perhaps within it.  The run stays until free(). */
+    void (*finish)(void *ctx, const struct jig_result *r);
     void *ctx;
 };
 struct jig {
     const char *name;
-    const char *help; /* one line */
-    int (*check)(const struct value *params, struct err *e); /* pure */
-    struct jig_run *(*start)(const struct jig_env *env, const struct task_request *req,
-                             struct err *e);
-    void (*cancel)(struct jig_run *run, uint64_t grace_ms); /* idempotent; result still arrives */
-    void (*free)(struct jig_run *run);                      /* after finish only */
+    const char *help;                                        /* one line */
+    int (*check)(const struct value *params, struct err *e); /* pure; params may be NULL */
+    /* Parameters have passed check().  A failure means that nothing was started and finish() will
+     * not be called.  *ret_run may be NULL if finish() was called already. */
+    int (*start)(const struct jig_env *env, const struct task_request *req,
+                 struct jig_run **ret_run, struct err *e);
+    /* Idempotent; the result still arrives, never within this call.  A shorter grace wins. */
+    void (*cancel)(struct jig_run *run, uint64_t grace_ms);
+    void (*free)(struct jig_run *run); /* after finish only, not within it */
 };
 const struct jig *jig_find(struct str name);
-/* The i-th jig, NULL past the end. */
+/* The i-th jig by name, NULL past the end. */
 const struct jig *jig_at(size_t i);
+
+/* Directories in run_dir that must exist: lock files stay over restarts, scratch files do not. */
+#define JIG_LOCK_DIR    "locks"
+#define JIG_SCRATCH_DIR "scratch"
 
 #endif

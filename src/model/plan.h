@@ -46,7 +46,7 @@ struct plan_noderole {
     uint8_t flags;
     uint64_t data;  /* digest of what it is configured with */
     struct str user; /* its own data as JSON, "" for none */
-    uint32_t first_task, n_tasks; /* consecutive in plan.tasks */
+    uint32_t first_task, n_tasks; /* consecutive in plan.tasks; always an index, never an id */
     const uint32_t *parents;      /* refs */
     uint32_t n_parents;
 };
@@ -54,12 +54,16 @@ struct plan_task {
     uint32_t noderole; /* ref; of this plan */
     uint32_t def;      /* ref into plan.defs, or id */
     uint32_t weight;   /* longest remaining path, itself included */
-    uint32_t span;     /* index into plan.spans + 1; 0: none */
+    uint32_t span;     /* index into plan.spans + 1, once rebased the id; 0: none */
     const uint32_t *deps; /* refs: tasks that must have passed */
     uint32_t n_deps;
 };
+struct plan_pool { /* a pool that does not live yet: a role's strategy, or one the catalog names */
+    struct str name;
+    uint32_t size;
+};
 struct plan_span {
-    const uint32_t *pools; /* ids */
+    const uint32_t *pools; /* refs, each once */
     uint32_t n_pools;
 };
 struct plan_need { /* a need edge to a noderole that lives already (cluster peers) */
@@ -76,11 +80,14 @@ struct plan {
     uint32_t n_tasks;
     struct plan_span *spans;
     uint32_t n_spans;
+    struct plan_pool *pools;
+    uint32_t n_pools;
     struct plan_need *needs;
     uint32_t n_needs;
     uint32_t catalog; /* generation it was made from */
     /* Set by plan_rebase. */
-    uint32_t base_def, base_noderole, base_task, base_span;
+    bool rebased;
+    uint32_t base_def, base_noderole, base_task, base_span, base_pool;
 };
 struct plan *plan_new(void);
 void plan_free(struct plan *p);
@@ -88,10 +95,12 @@ static inline void plan_scope_end(struct plan **p)
 {
     plan_free(*p);
 }
-/* Reserved ids: object i of a kind becomes base + i; all refs become ids.  Once. */
+/* Reserved ids: object i of a kind becomes base + i; all refs become ids.  Once.  No base is 0. */
 void plan_rebase(struct plan *p, uint32_t base_def, uint32_t base_noderole, uint32_t base_task,
-                 uint32_t base_span);
-/* Binary form for the journal; decode checks bounds and refuses what is malformed. */
+                 uint32_t base_span, uint32_t base_pool);
+/* Binary form for the journal, before or after plan_rebase(); equal plans give equal bytes.  Decode
+ * refuses what is malformed, so that every index and every enum of what it returns is in range; it
+ * does not prove the graphs acyclic, which the engine does when it applies a plan. */
 void plan_encode(struct buf *b, const struct plan *p);
 int plan_decode(struct str from, struct plan **ret_p, struct err *e);
 

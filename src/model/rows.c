@@ -1,11 +1,11 @@
 /* rows.c - layouts of the rows, and rows as canonical bytes
  *
- * The layouts are the lists of rows.h turned into data, so that the store, checkpoints and digests walk
- * columns instead of naming them.
+ * The layouts are the lists of rows.h turned into data, so that the store, checkpoints and digests
+ * walk columns instead of naming them.
  *
- * Bytes of a row: the number of columns (1 byte), then each column as its type (1 byte) and its value,
- * little endian: U8 1 byte, U32 4, U64 and I64 8, TEXT and BLOB a length of 4 bytes and that many bytes.
- * Equal rows have equal bytes: padding and pointers never take part.
+ * Bytes of a row: the number of columns (1 byte), then each column as its type (1 byte) and its
+ * value, little endian: U8 1 byte, U32 4, U64 and I64 8, TEXT and BLOB a length of 4 bytes and that
+ * many bytes. Equal rows have equal bytes: padding and pointers never take part.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/rows.h"
@@ -13,7 +13,7 @@
 #include <assert.h>
 #include <endian.h>
 
-/* Within one list X sees the table through this name, set just before each list is expanded. */
+/* offsetof needs the struct, which the lists do not name: X is defined anew for each. */
 #define COLUMN(table, type, name, role)                                                            \
     {#name, ROW_##type, ROW_##role, (uint16_t)offsetof(struct table, name)},
 
@@ -146,7 +146,8 @@ void row_encode(struct buf *b, enum row_table t, const void *row)
     }
 }
 
-/* Reads n bytes (1, 4 or 8) as a number into a field of that size; false if there are not enough. */
+/* Reads n bytes (1, 4 or 8) as a number into a field of that size; false if there are not enough.
+ */
 static bool decode_number(struct str *from, size_t n, void *ret_field)
 {
     uint32_t u32;

@@ -32,6 +32,9 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, catalog, DYN)       /* live generation */                                               \
     X(U32, suspect, DYN)       /* suspect self: 1 while no death is declared */                    \
     X(U64, run_no, DYN)        /* raised at each start of a server */                              \
+    X(U64, tenant_floor, DYN)  /* what a tenant that wakes up starts from */                       \
+    X(U32, capacity, DYN)      /* workers' slots */                                                \
+    X(U8, freeze, DYN)         /* policy: an error freezes its node */                             \
     X(TEXT, engine, DYN)       /* version that wrote it */
 #define ROW_TENANT(X)                                                                              \
     X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(TEXT, name, FIX)                      \
@@ -47,7 +50,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(TEXT, origin, FIX) X(U64, loaded_ms, FIX) X(TEXT, files, FIX) /* {path: text} */
 #define ROW_JIG(X)                                                                                 \
     X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(TEXT, name, FIX)                      \
-    X(U8, active, DYN) X(U8, reach, DYN)
+    X(U8, active, DYN) X(U32, slots, DYN)
 #define ROW_POOL(X)                                                                                \
     X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(TEXT, name, FIX)                      \
     X(U32, size, DYN) X(U32, elsewhere, DYN) X(U8, closed, DYN) X(TEXT, note, DYN)
@@ -68,14 +71,14 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(TEXT, kind, FIX)                      \
     X(TEXT, title, FIX) X(TEXT, actor, FIX) X(U8, class, FIX) X(U64, created_ms, FIX)              \
     X(U8, state, DYN) X(U8, reason, DYN) X(U8, held, DYN) X(U64, served, DYN)                      \
-    X(U64, ended_ms, DYN)
+    X(U64, ended_ms, DYN) X(U32, total, DYN) X(U32, done, DYN) X(U32, failed, DYN)
 #define ROW_NODEROLE(X)                                                                            \
     X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(TEXT, role, FIX)                      \
     X(U32, node, FIX) X(U32, deployment, FIX) X(U32, first_task, FIX) X(U32, n_tasks, FIX)         \
     X(U8, flags, FIX) X(BLOB, parents, DYN) X(U32, cohort, DYN) X(U8, state, DYN)                  \
     X(U8, target, DYN) X(U8, reason, DYN) X(U8, mode, DYN) X(U32, generation, DYN)                 \
     X(U32, incarnation, DYN) X(U32, operation, DYN) X(U32, run_count, DYN)                         \
-    X(U64, exports, DYN) X(U64, data, DYN)
+    X(U64, exports, DYN) X(U64, data, DYN) X(U64, inputs, DYN)
 #define ROW_DOCUMENT(X) /* a noderole's data; same id */                                           \
     X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(U32, rev, DYN)                        \
     X(TEXT, user, DYN) X(TEXT, wall, DYN)
@@ -85,8 +88,8 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
 #define ROW_TASK(X)                                                                                \
     X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(U32, noderole, FIX)                   \
     X(U32, def, FIX) X(U32, weight, FIX) X(U32, span, FIX) X(BLOB, deps, DYN)                      \
-    X(U32, operation, DYN) X(U8, state, DYN) X(U8, reason, DYN) X(U8, flags, DYN)                  \
-    X(U32, attempt, DYN) X(U32, tries, DYN) X(U64, wake_ms, DYN) X(U64, done_digest, DYN)
+    X(U8, state, DYN) X(U8, reason, DYN) X(U8, flags, DYN) X(U32, attempt, DYN)                    \
+    X(U32, tries, DYN) X(U64, wake_ms, DYN) X(U64, done_digest, DYN)
 #define ROW_ATTEMPT(X)                                                                             \
     X(U64, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(U32, node, FIX)                       \
     X(U32, generation, FIX) X(U64, started_ms, FIX) X(U64, started_wall_ms, FIX)                   \

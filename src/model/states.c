@@ -1,7 +1,7 @@
 /* states.c - names of states, reasons and policies, both ways
  *
- * One table of texts per list of states.h; no name is written here a second time.  A number outside its
- * list, as only a damaged database can hold, is shown as "?" and is never an index.
+ * One table of texts per list of states.h; no name is written here a second time.  A number outside
+ * its list, as only a damaged database can hold, is shown as "?" and is never an index.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/states.h"
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#define ID_TEXT(id) #id,
+#define ID_TEXT(id)         #id,
 #define PAIR_TEXT(id, text) text,
 static const char *const noderole_names[] = {NODEROLE_STATES(ID_TEXT)};
 static const char *const task_names[] = {TASK_STATES(ID_TEXT)};

@@ -5,10 +5,16 @@
  * both sides recognise what they have seen.  Frozen in docs/rfc/03-task-message.md.
  *
  *   server -> worker   TASK, CANCEL, ACK (results up to reply number `seq` are durable)
- *   worker -> server   HELLO (name, capacity, jigs, what it holds), BEAT (what it holds), RESULT, LOG
+ *   worker -> server   HELLO (name, capacity, jigs, what it holds), BEAT (what it holds), RESULT,
+ * LOG
  *
- * A worker keeps a result until it is acknowledged and sends it again after a HELLO.  Strings stay
- * strings: `params` and `data` pass through byte for byte as JSON.
+ * A worker keeps a result until it is acknowledged and sends it again after a HELLO.  An attempt
+ * that answers AGAIN is asked again under the same number with `ask` one higher; RESULT repeats the
+ * `ask` it answers, so that a late AGAIN is not taken for the answer to a newer question.
+ *
+ * The JSON form is one map: "kind", then the fields below by their names; what is zero or empty is
+ * left out.  `params`, `data` and `returns` are strings that hold JSON text: they pass through byte
+ * for byte, and the digest is over those bytes.  `held` is a list of [task, attempt] pairs.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef MODEL_TASKMSG_H
@@ -18,16 +24,25 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/digest.h"
 #include "base/err.h"
 #include "base/str.h"
 
-#define TASKMSG_KINDS(X) X(TASK) X(CANCEL) X(ACK) X(HELLO) X(BEAT) X(RESULT) X(LOG)
+#define TASKMSG_KINDS(X)                                                                           \
+    X(TASK, "task")                                                                                \
+    X(CANCEL, "cancel")                                                                            \
+    X(ACK, "ack")                                                                                  \
+    X(HELLO, "hello")                                                                              \
+    X(BEAT, "beat")                                                                                \
+    X(RESULT, "result")                                                                            \
+    X(LOG, "log")
 enum taskmsg_kind {
-#define X(id) TASKMSG_##id,
+#define X(id, text) TASKMSG_##id,
     TASKMSG_KINDS(X)
 #undef X
-    TASKMSG_KIND_COUNT
+        TASKMSG_KIND_COUNT
 };
+const char *taskmsg_kind_name(enum taskmsg_kind k);
 
 /* How an attempt ended.  AGAIN is "not yet": ask again in again_ms, or when poked. */
 #define OUTCOMES(X)                                                                                \
@@ -42,7 +57,7 @@ enum outcome {
 #define X(id, text) OUTCOME_##id,
     OUTCOMES(X)
 #undef X
-    OUTCOME_COUNT
+        OUTCOME_COUNT
 };
 const char *outcome_name(enum outcome o);
 
@@ -53,12 +68,13 @@ struct held_attempt {
 struct taskmsg {
     enum taskmsg_kind kind;
     uint32_t task, attempt; /* TASK CANCEL RESULT LOG */
+    uint32_t ask;           /* TASK RESULT: how often this attempt has been asked before */
     uint64_t seq;           /* RESULT: the worker's reply number, rising; ACK: all up to it */
     /* TASK */
     struct str jig, name, node, address; /* task name for people; node's name and first address */
     struct str key;                      /* the run's idempotency key, equal in all its attempts */
     struct str params, data;             /* JSON text */
-    struct str digest;                   /* hex digest of params and data, as journalled */
+    struct str digest;                   /* taskmsg_digest() of params and data, as journalled */
     uint64_t timeout_ms;                 /* 0: none */
     uint64_t grace_ms;                   /* between TERM and KILL; TASK and CANCEL */
     /* RESULT */
@@ -79,9 +95,12 @@ struct taskmsg {
     const struct held_attempt *held;
     uint32_t n_held;
 };
+/* Hex digest of what a task is run with. */
+void taskmsg_digest(struct str params, struct str data, char ret_hex[DIGEST_HEX]);
 /* One line of JSON, no newline. */
 void taskmsg_write(struct buf *b, const struct taskmsg *m);
-/* Strings point into the arena.  Unknown fields are ignored (newer peers), wrong types refused. */
+/* Strings point into the arena.  Unknown fields are ignored (newer peers), wrong types, numbers out
+ * of range and missing fields refused. */
 int taskmsg_parse(struct arena *a, struct str text, struct taskmsg *ret_m, struct err *e);
 
 #endif

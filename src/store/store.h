@@ -28,10 +28,12 @@ struct store_options {
 int store_open(const struct store_options *o, struct store **ret_s, struct err *e);
 void store_close(struct store *s);
 
-/* One transaction.  n may be thousands. */
+/* One transaction.  n may be thousands.  INSERT of a key that is there and UPDATE of one that is not are
+ * ERR_INTERNAL; DELETE of one that is not does nothing.  Not from within a store_row_f. */
 int store_commit(struct store *s, const struct row_op *ops, size_t n, struct err *e);
 
-/* Each row of a table in key order; fn returns 0 to go on.  Row and its texts are valid during fn. */
+/* Each row of a table in key order; fn returns 0 to go on, anything else is returned as it is.  Row and
+ * its texts are valid during fn; an empty text is "", never NULL. */
 typedef int store_row_f(void *arg, enum row_table t, const void *row, struct err *e);
 int store_each(struct store *s, enum row_table t, store_row_f *fn, void *arg, struct err *e);
 /* As store_each for keys in [from, to], at most limit rows (0: all), descending if asked. */
@@ -39,7 +41,8 @@ int store_range(struct store *s, enum row_table t, uint64_t from, uint64_t to, b
                 uint32_t limit, store_row_f *fn, void *arg, struct err *e);
 /* Attempts whose outcome is ATTEMPT_OPEN, by a partial index. */
 int store_each_open_attempt(struct store *s, store_row_f *fn, void *arg, struct err *e);
-/* Deletes keys in [from, to] in slices; for retention. */
+/* Deletes the lowest `slice` keys of [from, to] (0: all of them) in one transaction, for retention.
+ * Fewer deleted than `slice`: none is left. */
 int store_trim(struct store *s, enum row_table t, uint64_t from, uint64_t to, uint32_t slice,
                uint32_t *ret_deleted, struct err *e);
 

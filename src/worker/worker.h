@@ -1,8 +1,20 @@
 /* worker.h - runs attempts: takes TASK messages, drives jigs, sends LOG and RESULT
  *
- * Stateless beyond what it holds right now.  A message for an attempt it holds or has answered is a
- * duplicate: it is ignored or answered again, never run twice.  A message with a lower attempt number
- * than one it has seen for that task is refused.  Above its capacity it queues in order.
+ * Stateless beyond what it holds right now.  Runs of a task are ordered by (attempt, ask):
+ *
+ *   the same run again   held: ignored; answered: answered again; acknowledged: ignored; never run
+ * twice a later run          an earlier one that is queued is answered CANCELLED, one that runs is
+ * cancelled, and the later one starts when it has ended an earlier run       REFUSED
+ *
+ * Above its capacity it queues in order.  A run held longer than timeout_ms is cancelled and
+ * answered TIMEOUT.  CANCEL is always answered, by the run's own result, by CANCELLED for one that
+ * was queued or had said "not yet", and by LOST for an attempt that this worker does not know: it
+ * may have run in an earlier life of the worker, so nobody can say that it did not.
+ *
+ * A result is kept until its ACK, sent again after a HELLO and again if three beats pass without an
+ * ACK.  Reply numbers start at the wall clock in microseconds, so that an ACK meant for an earlier
+ * life of the worker acknowledges nothing of this one.  What it remembers of tasks it no longer
+ * holds is bounded.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WORKER_WORKER_H
@@ -14,18 +26,27 @@
 
 struct worker;
 struct worker_options {
-    const char *name;     /* NULL: host name and pid */
-    uint32_t capacity;    /* attempts at once */
-    const char *run_dir;  /* made if absent */
-    const char *runner;   /* path of anneal-runner */
-    size_t max_output_bytes; /* per stream and attempt */
-    uint64_t beat_ms;
+    const char *name;        /* NULL: host name and pid */
+    uint32_t capacity;       /* attempts at once; 0: 64 */
+    const char *run_dir;     /* made if absent; locked, so that it has one worker */
+    const char *runner;      /* path of anneal-runner; NULL: looked up in PATH */
+    size_t max_output_bytes; /* per stream and attempt; 0: 1 MiB */
+    uint64_t beat_ms;        /* 0: 5 s */
 };
+/* Says HELLO at once.  ERR_BUSY if another worker has run_dir. */
 struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_options *o,
                           struct err *e);
-/* Cancels what runs, with the grace, then calls done on the loop. */
+/* Cancels what runs, with the grace, answers LOST for it and for what was queued, leaves the queue,
+ * then calls done on the loop. */
 void worker_stop(struct worker *w, uint64_t grace_ms, loop_call_f *done, void *arg);
+/* After `done`, or when nothing runs.  Results not acknowledged are forgotten. */
 void worker_free(struct worker *w);
+
+struct worker_counts {
+    uint32_t running, queued, unacknowledged, remembered;
+};
+struct worker_counts worker_counts(const struct worker *w); /* on the loop's thread */
+
 /* A worker on a thread with a loop of its own, as anneald runs it. */
 struct worker_thread;
 struct worker_thread *worker_thread_start(struct queue *q, const struct worker_options *o,

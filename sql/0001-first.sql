@@ -1,0 +1,288 @@
+-- The first schema.  Columns follow src/model/rows.h, which says what they mean; numbers in CHECK follow
+-- src/model/states.h; a test compares both.  Every table is keyed by the rowid, so that rows written
+-- together lie together.  A 64-bit number is kept as the signed number of the same bits.
+--
+-- There is no index on a state: states change with every step, and the server finds what it wants in
+-- memory.
+
+CREATE TABLE meta (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    group_no INTEGER NOT NULL,
+    journal_seq INTEGER NOT NULL,
+    now_ms INTEGER NOT NULL,
+    next_node INTEGER NOT NULL,
+    next_noderole INTEGER NOT NULL,
+    next_task INTEGER NOT NULL,
+    next_operation INTEGER NOT NULL,
+    next_def INTEGER NOT NULL,
+    next_span INTEGER NOT NULL,
+    next_pool INTEGER NOT NULL,
+    next_deployment INTEGER NOT NULL,
+    next_token INTEGER NOT NULL,
+    catalog INTEGER NOT NULL,
+    suspect INTEGER NOT NULL,
+    run_no INTEGER NOT NULL,
+    tenant_floor INTEGER NOT NULL,
+    capacity INTEGER NOT NULL,
+    freeze INTEGER NOT NULL,
+    engine TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE tenant (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    served INTEGER NOT NULL,
+    floor INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE token (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    revoked INTEGER NOT NULL CHECK (revoked BETWEEN 0 AND 1)
+) STRICT;
+CREATE UNIQUE INDEX token_hash ON token (hash);
+
+CREATE TABLE deployment (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    parent INTEGER NOT NULL,
+    created_ms INTEGER NOT NULL,
+    rev INTEGER NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX deployment_name ON deployment (tenant, name);
+
+CREATE TABLE catalog (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    origin TEXT NOT NULL,
+    loaded_ms INTEGER NOT NULL,
+    files TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE jig (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    active INTEGER NOT NULL,
+    slots INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE pool (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    size INTEGER NOT NULL,
+    elsewhere INTEGER NOT NULL,
+    closed INTEGER NOT NULL CHECK (closed BETWEEN 0 AND 1),
+    note TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE node (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    available INTEGER NOT NULL CHECK (available BETWEEN 0 AND 1),
+    alive INTEGER NOT NULL CHECK (alive BETWEEN 0 AND 3),
+    slots INTEGER NOT NULL,
+    machine INTEGER NOT NULL,
+    boot INTEGER NOT NULL,
+    silent_ms INTEGER NOT NULL,
+    probes INTEGER NOT NULL,
+    away_until_ms INTEGER NOT NULL,
+    gone INTEGER NOT NULL CHECK (gone BETWEEN 0 AND 1)
+) STRICT;
+CREATE UNIQUE INDEX node_name ON node (tenant, name) WHERE gone = 0;
+
+CREATE TABLE node_body (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    rev INTEGER NOT NULL,
+    deployment INTEGER NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE def (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    role TEXT NOT NULL,
+    jig INTEGER NOT NULL,
+    digest INTEGER NOT NULL,
+    repeat INTEGER NOT NULL CHECK (repeat BETWEEN 0 AND 2),
+    hold INTEGER NOT NULL CHECK (hold BETWEEN 0 AND 1),
+    flags INTEGER NOT NULL,
+    retries INTEGER NOT NULL,
+    backoff_ms INTEGER NOT NULL,
+    timeout_ms INTEGER NOT NULL,
+    deadline_ms INTEGER NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE operation (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    title TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    class INTEGER NOT NULL CHECK (class BETWEEN 0 AND 2),
+    created_ms INTEGER NOT NULL,
+    state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 5),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 23),
+    held INTEGER NOT NULL,
+    served INTEGER NOT NULL,
+    ended_ms INTEGER NOT NULL,
+    total INTEGER NOT NULL,
+    done INTEGER NOT NULL,
+    failed INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE noderole (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    role TEXT NOT NULL,
+    node INTEGER NOT NULL,
+    deployment INTEGER NOT NULL,
+    first_task INTEGER NOT NULL,
+    n_tasks INTEGER NOT NULL,
+    flags INTEGER NOT NULL,
+    parents BLOB NOT NULL,
+    cohort INTEGER NOT NULL,
+    state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 8),
+    target INTEGER NOT NULL CHECK (target BETWEEN 0 AND 2),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 23),
+    mode INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    incarnation INTEGER NOT NULL,
+    operation INTEGER NOT NULL,
+    run_count INTEGER NOT NULL,
+    exports INTEGER NOT NULL,
+    data INTEGER NOT NULL,
+    inputs INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE document (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    rev INTEGER NOT NULL,
+    user TEXT NOT NULL,
+    wall TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE span (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    pools BLOB NOT NULL,
+    held INTEGER NOT NULL
+) STRICT;
+
+-- READY (1) is never stored: it follows from the rest and is derived at load.
+CREATE TABLE task (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    noderole INTEGER NOT NULL,
+    def INTEGER NOT NULL,
+    weight INTEGER NOT NULL,
+    span INTEGER NOT NULL,
+    deps BLOB NOT NULL,
+    state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 9 AND state <> 1),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 23),
+    flags INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    tries INTEGER NOT NULL,
+    wake_ms INTEGER NOT NULL,
+    done_digest INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE attempt (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    node INTEGER NOT NULL,
+    generation INTEGER NOT NULL,
+    started_ms INTEGER NOT NULL,
+    started_wall_ms INTEGER NOT NULL,
+    input INTEGER NOT NULL,
+    outcome INTEGER NOT NULL,
+    flags INTEGER NOT NULL,
+    asks INTEGER NOT NULL,
+    wake_ms INTEGER NOT NULL,
+    deadline_ms INTEGER NOT NULL,
+    ended_ms INTEGER NOT NULL,
+    exit_code INTEGER NOT NULL,
+    note TEXT NOT NULL
+) STRICT;
+-- Attempts that have not ended: what a restart must read, however long the history.
+CREATE INDEX attempt_open ON attempt (id) WHERE outcome = 255;
+
+CREATE TABLE cone (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 23)
+) STRICT;
+
+CREATE TABLE idempotent (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    request INTEGER NOT NULL,
+    created_ms INTEGER NOT NULL,
+    status INTEGER NOT NULL,
+    reply TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE plan (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    journal INTEGER NOT NULL,
+    body BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE journal (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    at_ms INTEGER NOT NULL,
+    wall_ms INTEGER NOT NULL,
+    kind INTEGER NOT NULL,
+    actor TEXT NOT NULL,
+    input TEXT NOT NULL,
+    changes TEXT NOT NULL
+) STRICT;
+
+-- A checkpoint is whole once chunks 0, 1, ... up to the one marked last are there.
+CREATE TABLE checkpoint (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    chunk INTEGER NOT NULL,
+    last INTEGER NOT NULL CHECK (last BETWEEN 0 AND 1),
+    body BLOB NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX checkpoint_chunk ON checkpoint (seq, chunk);

@@ -1,0 +1,160 @@
+/* annealer.h - the engine: (state, event, time) -> (state', effects)
+ *
+ * Pure: no clock, no I/O, no logging, no globals.  Events come in one at a time; each step ends with
+ * everything settled and every start granted that can be.  The rules are docs/rfc/01-engine.md.  The
+ * state can be written out as rows and read back; both give the same engine, which anneal_digest() proves.
+ *
+ * Cost: an event costs O(degree) plus O(log n) per start; a loss costs its cone; nothing scans the graph.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ANNEALER_ANNEALER_H
+#define ANNEALER_ANNEALER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/effect.h"
+#include "model/event.h"
+#include "model/rows.h"
+#include "model/states.h"
+
+struct anneal;
+struct anneal_options { /* 0: the default in brackets */
+    uint64_t dead_after_ms;   /* [60,000] */
+    uint32_t dead_probes;     /* [3] */
+    uint32_t suspect_percent; /* [20] */
+    uint32_t suspect_min;     /* [5] */
+    uint64_t timeout_ms;      /* of an attempt whose definition has none [24 h] */
+    uint64_t stop_grace_ms;   /* from telling an attempt to stop to calling it lost [30,000] */
+};
+enum { OPERATION_STANDING = 1 }; /* always open: re-runs that no request asked for */
+
+struct anneal *anneal_new(const struct anneal_options *o);
+void anneal_free(struct anneal *a);
+
+/* Applies one event.  On failure (-ERR_CONFLICT: illegal in this state, -ERR_NOT_FOUND, -ERR_INVALID) nothing
+ * has changed.  A result of an attempt that is not live returns 0 and changes history only. */
+int anneal_step(struct anneal *a, const struct event *ev, struct effects *fx, struct err *e);
+/* When the next timer is due; UINT64_MAX if none is armed. */
+uint64_t anneal_next_timer(const struct anneal *a);
+uint64_t anneal_now(const struct anneal *a);
+
+/* Reading.  Views are copies; false if there is no such object. */
+struct task_view {
+    uint32_t id, noderole, node, operation, def, weight, span, attempt, tries, unmet, asks;
+    uint8_t state, reason, flags;
+    uint64_t started_ms, deadline_ms, wake_ms;
+    bool superseded_runs; /* an older attempt is still running */
+};
+struct noderole_view {
+    uint32_t id, node, operation, first_task, n_tasks, cohort, generation, incarnation, run_count;
+    uint32_t parents_out;
+    uint8_t state, target, reason, flags;
+    uint64_t exports, data;
+};
+struct node_view {
+    uint32_t id, slots, used, errors, noderoles;
+    uint8_t available, alive;
+    uint64_t silent_ms, machine, boot;
+    bool frozen, gone;
+};
+struct operation_view {
+    uint32_t id, tenant, counts[TASK_STATE_COUNT], live;
+    uint8_t state, reason, class;
+    bool held;
+    uint64_t ended_ms;
+    uint32_t total, done, failed; /* as it ended */
+};
+struct open_attempt {
+    uint32_t task, attempt, asks;
+    bool waiting, stopping;
+};
+struct pool_view {
+    uint32_t id, size, taken, elsewhere, waiting;
+    bool closed;
+};
+struct jig_view {
+    uint32_t id, slots, taken, waiting;
+    bool active;
+};
+bool anneal_task(const struct anneal *a, uint32_t id, struct task_view *ret);
+bool anneal_noderole(const struct anneal *a, uint32_t id, struct noderole_view *ret);
+bool anneal_node(const struct anneal *a, uint32_t id, struct node_view *ret);
+bool anneal_operation(const struct anneal *a, uint32_t id, struct operation_view *ret);
+bool anneal_pool(const struct anneal *a, uint32_t id, struct pool_view *ret);
+bool anneal_jig(const struct anneal *a, uint32_t id, struct jig_view *ret);
+/* Highest id in use + 1, per kind. */
+uint32_t anneal_task_end(const struct anneal *a);
+uint32_t anneal_noderole_end(const struct anneal *a);
+uint32_t anneal_node_end(const struct anneal *a);
+uint32_t anneal_operation_end(const struct anneal *a);
+uint32_t anneal_pool_end(const struct anneal *a);
+uint32_t anneal_def_end(const struct anneal *a);
+uint32_t anneal_span_end(const struct anneal *a);
+/* Borrowed until the next step. */
+const uint32_t *anneal_task_deps(const struct anneal *a, uint32_t task, uint32_t *ret_n);
+const uint32_t *anneal_task_nexts(const struct anneal *a, uint32_t task, uint32_t *ret_n);
+const uint32_t *anneal_parents(const struct anneal *a, uint32_t noderole, uint32_t *ret_n);
+const uint32_t *anneal_children(const struct anneal *a, uint32_t noderole, uint32_t *ret_n);
+const uint32_t *anneal_span_pools(const struct anneal *a, uint32_t span, uint32_t *ret_n,
+                                  bool *ret_held);
+uint32_t anneal_node_first_noderole(const struct anneal *a, uint32_t node);
+uint32_t anneal_node_next_noderole(const struct anneal *a, uint32_t noderole);
+/* Is this attempt the live one (or, superseded, still holding its node)? */
+bool anneal_attempt_open(const struct anneal *a, uint32_t task, uint32_t attempt);
+/* Calls fn for each open attempt, in (task, number) order. */
+void anneal_each_open_attempt(const struct anneal *a,
+                              void (*fn)(void *arg, const struct open_attempt *o), void *arg);
+bool anneal_suspect(const struct anneal *a);
+uint32_t anneal_capacity(const struct anneal *a, uint32_t *ret_used);
+void anneal_totals(const struct anneal *a, uint64_t noderoles[NODEROLE_STATE_COUNT],
+                   uint64_t tasks[TASK_STATE_COUNT]);
+size_t anneal_bytes(const struct anneal *a);
+
+/* Why is it as it is?  Reasons as data, nearest first; each names the object to act on. */
+enum why_rule {
+#define WHY_RULES(X)                                                                               \
+    X(DEPENDS, "waits-for-task") X(PARENT, "parent-not-in-service") X(NODE_AWAY, "node-not-alive")  \
+    X(NODE_UNAVAILABLE, "node-unavailable") X(NODE_BUSY, "node-busy") X(NODE_FROZEN, "node-frozen") \
+    X(POOL_FULL, "pool-full") X(POOL_CLOSED, "pool-closed") X(JIG_INACTIVE, "jig-inactive")         \
+    X(JIG_NO_WORKER, "jig-without-worker") X(WORKERS_BUSY, "workers-busy") X(HELD, "operation-held") \
+    X(BACKOFF, "back-off") X(WAITING, "waiting") X(RUNNING, "running") X(FAILED, "failed")          \
+    X(UNCERTAIN, "uncertain") X(SUPERSEDED, "older-attempt-runs") X(CANCELLED, "cancelled")         \
+    X(STALLED, "stalled") X(TURN, "its-turn-comes") X(SUSPECT, "suspect-self") X(DONE, "done")
+#define X(id, text) WHY_##id,
+    WHY_RULES(X)
+#undef X
+    WHY_RULE_COUNT
+};
+struct why {
+    enum why_rule rule;
+    enum row_table table; /* of the object to act on */
+    uint32_t id;
+    uint64_t value; /* rule-specific: a time, a count, an attempt */
+};
+const char *why_rule_name(enum why_rule r);
+size_t anneal_why_task(const struct anneal *a, uint32_t task, struct why *ret, size_t max);
+size_t anneal_why_noderole(const struct anneal *a, uint32_t noderole, struct why *ret, size_t max);
+size_t anneal_why_node(const struct anneal *a, uint32_t node, struct why *ret, size_t max);
+size_t anneal_why_operation(const struct anneal *a, uint32_t op, struct why *ret, size_t max);
+
+/* Rows of live objects; texts that only the inventory knows are left empty. */
+void anneal_row(struct anneal *a, enum row_table t, uint32_t id, void *ret_row);
+/* The BLOB columns of rows point into this buffer of the engine until the next call of anneal_row(). */
+
+/* Restoring: rows in the order of tables (meta tenant jig pool node def operation noderole span task attempt
+ * cone; any order of the first six), then anneal_load_end().  Arms nothing until then.  -ERR_CORRUPT names what does not fit. */
+int anneal_load(struct anneal *a, enum row_table t, const void *row, struct err *e);
+/* fx gets what finishing a half-written loss changed; it must be written before anything else. */
+int anneal_load_end(struct anneal *a, struct effects *fx, struct err *e);
+/* Digest of all engine rows in order: equal states have equal digests. */
+uint64_t anneal_digest(struct anneal *a);
+/* All engine rows as bytes and back: a checkpoint. */
+void anneal_save(struct anneal *a, struct buf *b);
+int anneal_restore(struct anneal *a, struct str from, struct err *e);
+
+/* Recomputes everything that is kept incrementally and compares: the invariants of docs/rfc/01. */
+int anneal_check(const struct anneal *a, struct err *e);
+
+#endif

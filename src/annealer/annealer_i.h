@@ -1,0 +1,327 @@
+/* annealer_i.h - the engine's state, shared by the files of this directory only
+ *
+ * Ids are indexes; 0 is nobody.  What the inner loop touches for every dependent (the count of unmet
+ * dependencies and the state) lies in arrays of its own, so that finishing a task touches one cache line for
+ * several dependents.  Everything else about a task is 40 bytes.
+ *
+ * Derived, never stored: unmet, counters, lanes, heaps, timers' positions, pool use.  recover.c rebuilds them.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef ANNEALER_ANNEALER_I_H
+#define ANNEALER_ANNEALER_I_H
+
+#include "annealer/annealer.h"
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "graph/graph.h"
+#include "model/plan.h"
+#include "model/taskmsg.h"
+
+enum { /* task.flags */
+    TASKF_SETTLE = 1u << 0, /* in the settle list (derived) */
+};
+struct task {
+    uint64_t done_digest; /* inputs of the last success; 0: never */
+    uint32_t noderole, def, weight, span;
+    uint32_t live;    /* slot of its open attempt or back-off; 0: none */
+    uint32_t lane;    /* where it is queued; 0: nowhere (derived).  Entries elsewhere are ghosts. */
+    uint32_t attempt; /* the last number given */
+    uint16_t tries;   /* failures of this run that used up budget */
+    uint8_t reason, flags;
+};
+
+enum { /* noderole.mode */
+    MODE_REFRESH = 1u << 0, /* in service and running again: STALE */
+    MODE_AGAIN = 1u << 1,   /* one more run after this one */
+    MODE_FORCED = 1u << 2,  /* no early cut-off in this run */
+    MODE_EXPORTS = 1u << 3, /* exports changed in this run */
+    MODE_BEGUN = 1u << 4,   /* a task of this run was started */
+    MODE_AGAIN_FORCED = 1u << 5,
+    MODE_DERIVE = 1u << 7,  /* in the derive list (not stored) */
+};
+enum { MODE_STORED = 0x7f };
+struct noderole {
+    uint64_t exports, data, inputs;
+    uint32_t node, op, cohort, generation, incarnation, run_count;
+    uint32_t first_task;
+    uint32_t next_on_node;
+    uint32_t parents_out;  /* need-parents not in service */
+    uint32_t parents_stale; /* need-parents not ACTIVE */
+    uint32_t visited;      /* epoch of the last loss walk */
+    uint16_t n_tasks;
+    uint16_t passed, live, ready, failed, cancelled; /* of its tasks */
+    uint8_t state, target, reason, mode, flags;
+};
+
+struct def {
+    uint64_t digest, backoff_ms, timeout_ms, deadline_ms;
+    uint32_t jig, retries;
+    uint8_t repeat, hold, flags;
+};
+
+/* An open attempt, or a task asleep before its next try.  It holds slots, not the task. */
+enum live_kind { LIVE_FREE, LIVE_RUN, LIVE_WAIT, LIVE_BACKOFF };
+enum { /* live.flags; the first three are stored with the attempt */
+    LIVEF_SUPERSEDED = 1u << 0, /* its result is history only */
+    LIVEF_STOPPING = 1u << 1,   /* told to end */
+    LIVEF_WAITING = 1u << 2,    /* WAIT, for the row */
+    LIVEF_DUE = 1u << 3,        /* WAIT: its time has come, wants a slot (derived from wake) */
+    LIVEF_NODE = 1u << 4,       /* holds a node slot (derived) */
+    LIVEF_WORKER = 1u << 5,     /* holds a worker slot (derived) */
+    LIVEF_FROZEN = 1u << 6,     /* its node is unavailable: clocks stand still, times are what is left */
+};
+enum { LIVEF_STORED = 0x47 };
+struct live {
+    uint64_t started_ms, deadline_ms, wake_ms, input;
+    uint32_t task, number, generation, node, asks;
+    uint32_t timer;       /* position in the heap + 1; 0: not armed */
+    uint32_t next, prev;  /* others of its node */
+    uint8_t kind, flags;
+};
+struct timer {
+    uint64_t at_ms;
+    uint32_t task, live;
+};
+
+/* Start order inside one operation: greater weight, smaller cohort, smaller id. */
+struct start_key {
+    uint32_t light; /* ~weight */
+    uint32_t cohort, task;
+};
+static inline bool start_key_before(struct start_key x, struct start_key y)
+{
+    if (x.light != y.light)
+        return x.light < y.light;
+    if (x.cohort != y.cohort)
+        return x.cohort < y.cohort;
+    return x.task < y.task;
+}
+
+/* A lane: startable tasks of one operation that wait for the same thing: a node's slot (tasks that reach
+ * into the node; those that do not; those that hold the slot already), a pool, or a jig's worker.  It is
+ * open while that thing can be had.  Invariant: the head of each open lane is among the candidates of
+ * its operation, so that the best start of all is found without looking at what cannot start. */
+enum lane_kind { LANE_INSIDE, LANE_OUTSIDE, LANE_HOLDER, LANE_POOL, LANE_JIG };
+struct lane {
+    struct start_key *heap;
+    size_t n, cap;
+    uint32_t owner; /* id of the node, pool or jig */
+    uint32_t op, next_of_owner, next_of_op;
+    uint8_t kind;
+};
+struct candidate { /* a lane's head as it was when offered; stale ones are dropped when met */
+    struct start_key key;
+    uint32_t lane;
+};
+struct op {
+    struct candidate *heap;
+    size_t heap_n, heap_cap;
+    VEC(uint32_t) noderoles; /* that it ran last; entries whose noderole moved on are skipped */
+    uint64_t served;
+    uint32_t tenant, lanes, live;
+    uint32_t counts[TASK_STATE_COUNT];
+    uint8_t class, state, reason;
+    uint64_t ended_ms;
+    uint32_t total, done, failed; /* figures of an operation that has ended */
+    bool held, exists;
+    bool listed;  /* in its tenant's list of operations with candidates */
+    bool touched; /* in the list of those that may have ended */
+};
+struct tenant {
+    uint64_t served, floor; /* floor: an operation that was idle counts as served this much */
+    VEC(uint32_t) ready[CLASS_COUNT]; /* operations with candidates */
+    bool exists;
+};
+struct pool {
+    uint32_t size, taken, elsewhere;
+    uint32_t lanes;
+    bool closed, exists;
+};
+struct span {
+    const uint32_t *pools;
+    uint32_t n_pools;
+    uint32_t left;  /* tasks that have not ended */
+    uint32_t begun; /* tasks of this run that started or ended */
+    uint32_t live;  /* open attempts */
+    bool held;
+};
+struct jig {
+    uint32_t slots, taken;
+    uint32_t lanes;
+    bool active, exists;
+};
+struct node {
+    uint64_t machine, boot, silent_ms, away_until_ms;
+    uint32_t slots, used, probes, errors, noderoles, first_noderole, last_noderole;
+    uint32_t lives, lanes; /* heads of lists */
+    uint8_t available, alive;
+    bool exists, gone;
+};
+
+/* A need that does not count yet: its parent has never been ACTIVE and its child is in service. */
+struct sleeping_need {
+    uint32_t parent, child;
+};
+
+struct loader;
+struct anneal {
+    struct anneal_options opt;
+    uint64_t now_ms;
+    /* tasks, by id */
+    uint8_t *task_state;
+    uint32_t *unmet;
+    struct task *tasks;
+    size_t task_cap;
+    uint32_t task_end;
+    struct graph order; /* tasks */
+    struct graph need;  /* noderoles */
+    VEC(struct noderole) noderoles;
+    VEC(struct def) defs;
+    VEC(struct node) nodes;
+    VEC(struct op) ops;
+    VEC(struct tenant) tenants;
+    VEC(struct pool) pools;
+    VEC(struct span) spans;
+    VEC(struct jig) jigs;
+    VEC(struct live) lives;
+    VEC(uint32_t) free_lives;
+    VEC(struct lane) lanes;
+    VEC(uint32_t) free_lanes;
+    VEC(struct timer) timers;
+    struct arena span_mem;
+    /* work of the current step */
+    VEC(uint32_t) settle; /* tasks that may have become ready */
+    VEC(uint32_t) derive; /* noderoles to derive again */
+    VEC(uint32_t) walk;   /* of a loss */
+    VEC(uint32_t) touched; /* operations that may have ended */
+    VEC(struct sleeping_need) sleeping;
+    struct loader *loader; /* while rows come in */
+    struct effects *fx;
+    uint32_t epoch;
+    /* global */
+    uint32_t capacity, capacity_used; /* workers' slots */
+    uint64_t tenant_floor;
+    uint32_t live_n;      /* open attempts */
+    uint32_t nodes_alive, nodes_silent, silent_at_suspect;
+    bool suspect, freeze_on_error, loading;
+    uint64_t illegal; /* transitions asked for that the table forbids: a defect if ever above 0 */
+    uint64_t totals_noderole[NODEROLE_STATE_COUNT], totals_task[TASK_STATE_COUNT];
+    struct buf row_mem; /* blobs of the last anneal_row() */
+};
+
+/* task_fsm.c */
+int task_fsm_next(enum task_state from, enum task_event ev); /* -1: illegal */
+void task_go(struct anneal *a, uint32_t t, enum task_event ev, enum reason why);
+void task_settle_later(struct anneal *a, uint32_t t);
+/* After a task passed: its dependents have one dependency less; after it is reset: one more. */
+void task_passed_on(struct anneal *a, uint32_t t);
+void task_taken_back(struct anneal *a, uint32_t t);
+/* A task failed for good, or was given another chance: dependents of open operations follow. */
+void task_fail_cone(struct anneal *a, uint32_t t);
+void task_unfail_cone(struct anneal *a, uint32_t t);
+void task_changed(struct anneal *a, uint32_t t);
+
+/* noderole_fsm.c */
+enum noderole_state noderole_derive(const struct noderole *nr);
+void noderole_derive_later(struct anneal *a, uint32_t nr);
+void noderole_settle(struct anneal *a); /* works off settle and derive */
+void noderole_changed(struct anneal *a, uint32_t nr);
+void noderole_adopt(struct anneal *a, uint32_t nr, uint32_t op);
+
+/* ripple.c */
+void ripple_loss(struct anneal *a, uint32_t nr, enum reason why);   /* its descendants, not itself */
+void ripple_loss_resume(struct anneal *a, uint32_t nr); /* finishes one whose rows were half written */
+void ripple_rewind(struct anneal *a, uint32_t nr, enum reason why); /* a new run of itself */
+void ripple_refresh(struct anneal *a, uint32_t nr, enum reason why, bool forced);
+bool ripple_unchanged(struct anneal *a, uint32_t nr); /* early cut-off, if it applies */
+uint64_t ripple_inputs(const struct anneal *a, uint32_t nr);
+uint64_t ripple_task_input(const struct anneal *a, uint32_t t);
+
+/* schedule.c */
+void schedule_enqueue(struct anneal *a, uint32_t t);
+void schedule_run(struct anneal *a); /* grants every start that can be */
+void schedule_node(struct anneal *a, uint32_t node); /* its lanes may have opened */
+void schedule_pool(struct anneal *a, uint32_t pool);
+void schedule_jig(struct anneal *a, uint32_t jig);
+void schedule_op(struct anneal *a, uint32_t op);     /* after a hold */
+enum lane_kind schedule_home(const struct anneal *a, uint32_t t);
+bool schedule_node_open(const struct anneal *a, const struct node *n, enum lane_kind kind);
+
+/* lane.c */
+uint32_t lane_find(struct anneal *a, enum lane_kind kind, uint32_t owner, uint32_t op);
+void lane_push(struct lane *l, struct start_key k);
+void lane_pop(struct lane *l);
+void lane_give_back(struct anneal *a, uint32_t op); /* all lanes of an operation that has ended */
+void lane_candidate_push(struct op *o, struct candidate c);
+struct candidate lane_candidate_pop(struct op *o);
+
+/* limits.c */
+bool limits_pool_room(const struct pool *p);
+bool limits_jig_room(const struct jig *j);
+bool limits_span_take(struct anneal *a, uint32_t span, uint32_t *ret_full); /* all pools or none */
+void limits_span_settle(struct anneal *a, uint32_t span); /* releases it when it is over */
+
+/* attempt.c */
+void attempt_start(struct anneal *a, uint32_t t);
+void attempt_ask(struct anneal *a, uint32_t t);
+int attempt_result(struct anneal *a, const struct event *ev, struct err *e);
+void attempt_lost(struct anneal *a, uint32_t live, enum reason why);
+void attempt_supersede(struct anneal *a, uint32_t t); /* its task begins a new run */
+void attempt_close(struct anneal *a, uint32_t live, enum outcome outcome, int exit_code);
+void attempt_backoff(struct anneal *a, uint32_t t, uint64_t until_ms);
+void attempt_unsleep(struct anneal *a, uint32_t t); /* ends a back-off */
+void attempt_stop(struct anneal *a, uint32_t live);
+void attempt_due(struct anneal *a, uint32_t live);
+void attempt_timer_fired(struct anneal *a, uint32_t live);
+uint32_t attempt_live_new(struct anneal *a);
+void attempt_live_free(struct anneal *a, uint32_t live);
+void attempt_row_changed(struct anneal *a, uint32_t live);
+/* Takes the slots that its kind and flags imply, when it is read back from its row. */
+void attempt_retake(struct anneal *a, uint32_t live);
+void attempt_list_on_node(struct anneal *a, uint32_t live);
+
+/* timer.c */
+void timer_arm(struct anneal *a, uint32_t live); /* by its kind, wake and deadline */
+void timer_disarm(struct anneal *a, uint32_t live);
+void timer_fire_due(struct anneal *a);
+
+/* nodes.c */
+int nodes_event(struct anneal *a, const struct event *ev, struct err *e);
+void nodes_went_away(struct anneal *a, uint32_t node, uint64_t until_ms);
+void nodes_came_back(struct anneal *a, uint32_t node);
+void nodes_changed(struct anneal *a, uint32_t node);
+
+/* operation.c */
+void operation_count(struct anneal *a, uint32_t op, enum task_state from, enum task_state to);
+void operation_touch(struct anneal *a, uint32_t op); /* it may have ended: looked at after the step */
+void operation_settle_all(struct anneal *a);
+void operation_changed(struct anneal *a, uint32_t op);
+int operation_event(struct anneal *a, const struct event *ev, struct err *e);
+void operation_find_stall(struct anneal *a);
+
+/* extend.c */
+int extend_apply(struct anneal *a, const struct event *ev, struct err *e);
+void extend_tasks(struct anneal *a, uint32_t n); /* room for n more, zeroed */
+void extend_on_node(struct anneal *a, uint32_t noderole);
+void extend_wake_needs(struct anneal *a, uint32_t parent); /* it is ACTIVE for the first time */
+
+static inline void change_add(struct anneal *a, enum row_table t, uint32_t id, uint8_t from,
+                              uint8_t to, uint8_t reason)
+{
+    if (a->fx)
+        vec_push(&a->fx->changes, ((struct change){(uint8_t)t, from, to, reason, id}));
+}
+static inline bool task_exists(const struct anneal *a, uint32_t t)
+{
+    return t > 0 && t < a->task_end;
+}
+static inline uint32_t task_op(const struct anneal *a, uint32_t t)
+{
+    return a->noderoles.at[a->tasks[t].noderole].op;
+}
+static inline struct start_key start_key_of(const struct anneal *a, uint32_t t)
+{
+    return (struct start_key){~a->tasks[t].weight, a->noderoles.at[a->tasks[t].noderole].cohort, t};
+}
+
+#endif

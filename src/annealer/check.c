@@ -1,0 +1,179 @@
+/* check.c - recompute everything that is kept incrementally, and compare
+ *
+ * The invariants of docs/rfc/01-engine.md section 11 that can be seen in one state.  O(everything): for the simulator,
+ * tests and `anneal admin check`, never in a step.  The first violation is reported with its number.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "annealer/annealer_i.h"
+
+#include <stdlib.h>
+
+static int broken(struct err *e, int number, const char *what, uint32_t id)
+{
+    return err_set(e, ERR_INTERNAL, "invariant %d: %s (%u)", number, what, id);
+}
+
+struct sums {
+    uint32_t *node_used, *pool_taken, *jig_taken, *span_left, *span_begun, *span_live;
+    uint32_t capacity_used, live;
+};
+
+static int check_attempts(const struct anneal *a, struct sums *s, struct err *e)
+{
+    for (uint32_t t = 1; t < a->task_end; t++) {
+        const struct task *task = &a->tasks[t];
+        enum task_state st = a->task_state[t];
+        const struct live *l = &a->lives.at[task->live];
+        bool open = task->live && l->kind != LIVE_BACKOFF;
+        bool current = open && !(l->flags & LIVEF_SUPERSEDED);
+        if (task_state_live(st) != current)
+            return broken(e, 3, "RUNNING or WAITING without exactly one live attempt", t);
+        if (open && l->task != t)
+            return broken(e, 3, "an open attempt belongs to another task", t);
+        if (st == TASK_RUNNING && l->kind != LIVE_RUN)
+            return broken(e, 3, "RUNNING, but its attempt does not run", t);
+        if (st == TASK_WAITING && l->kind != LIVE_WAIT)
+            return broken(e, 3, "WAITING, but its attempt does not wait", t);
+        if (open && l->deadline_ms == 0 && !(l->flags & LIVEF_FROZEN))
+            return broken(e, 3, "an attempt without a deadline", t);
+        if (task->live && !l->timer && !(l->flags & LIVEF_FROZEN))
+            return broken(e, 8, "an attempt or back-off without a timer", t);
+        if (!open)
+            continue;
+        s->live++;
+        s->node_used[l->node] += (l->flags & LIVEF_NODE) != 0;
+        if (l->flags & LIVEF_WORKER) {
+            s->capacity_used++;
+            s->jig_taken[a->defs.at[task->def].jig]++;
+        }
+        if (task->span)
+            s->span_live[task->span]++;
+        if (l->kind == LIVE_RUN && !(l->flags & LIVEF_NODE))
+            return broken(e, 2, "a running attempt without its node slot", t);
+    }
+    return 0;
+}
+
+static int check_tasks(const struct anneal *a, struct sums *s, struct err *e)
+{
+    for (uint32_t t = 1; t < a->task_end; t++) {
+        enum task_state st = a->task_state[t];
+        const struct task *task = &a->tasks[t];
+        uint32_t n, unmet = 0;
+        const uint32_t *deps = graph_in(&a->order, t, &n);
+        for (uint32_t i = 0; i < n; i++)
+            unmet += !task_state_passed(a->task_state[deps[i]]);
+        if (unmet != a->unmet[t])
+            return broken(e, 5, "count of unmet dependencies", t);
+        if (st == TASK_READY && (unmet > 0 || task->live))
+            return broken(e, 5, "READY before what it depends on", t);
+        if (st == TASK_PENDING && unmet == 0 && !task->live)
+            return broken(e, 8, "PENDING with nothing to wait for", t);
+        if (st == TASK_READY && !task->lane)
+            return broken(e, 8, "READY but queued nowhere", t);
+        if (task->lane && a->lanes.at[task->lane].op != task_op(a, t))
+            return broken(e, 8, "queued in another operation's lane", t);
+        if (task->span) {
+            s->span_left[task->span] += !task_state_ended(st);
+            s->span_begun[task->span] +=
+                task_state_live(st) || (task_state_ended(st) && st != TASK_DEP_FAILED);
+        }
+    }
+    return 0;
+}
+
+static int check_noderole(const struct anneal *a, uint32_t id, struct err *e)
+{
+    const struct noderole *nr = &a->noderoles.at[id];
+    uint32_t passed = 0, live = 0, ready = 0, failed = 0, cancelled = 0, out = 0, stale = 0, n;
+    for (uint32_t i = 0; i < nr->n_tasks; i++) {
+        enum task_state s = a->task_state[nr->first_task + i];
+        passed += task_state_passed(s);
+        live += task_state_live(s);
+        ready += s == TASK_READY;
+        failed += s == TASK_FAILED;
+        cancelled += s == TASK_CANCELLED;
+    }
+    const uint32_t *parents = graph_in(&a->need, id, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct noderole *p = &a->noderoles.at[parents[i]];
+        out += !noderole_in_service(p->state, p->target);
+        stale += p->state != NODEROLE_ACTIVE;
+        if (p->cohort >= nr->cohort)
+            return broken(e, 10, "a parent is not below its child", id);
+    }
+    if (passed != nr->passed || live != nr->live || ready != nr->ready || failed != nr->failed ||
+        cancelled != nr->cancelled || out != nr->parents_out || stale != nr->parents_stale)
+        return broken(e, 4, "counters of a noderole", id);
+    if (noderole_in_service(nr->state, nr->target) && out > 0)
+        return broken(e, 1, "in service with a parent that is not", id);
+    if (noderole_derive(nr) != nr->state)
+        return broken(e, 4, "state differs from its derivation", id);
+    return 0;
+}
+
+static int check_sums(const struct anneal *a, const struct sums *s, struct err *e)
+{
+    for (uint32_t i = 1; i < a->spans.n; i++) {
+        const struct span *sp = &a->spans.at[i];
+        if (sp->left != s->span_left[i] || sp->begun != s->span_begun[i] ||
+            sp->live != s->span_live[i])
+            return broken(e, 2, "counters of a span", i);
+        if (sp->live > 0 && !sp->held)
+            return broken(e, 2, "a span runs without its pools", i);
+        for (uint32_t k = 0; sp->held && k < sp->n_pools; k++)
+            s->pool_taken[sp->pools[k]]++;
+    }
+    for (uint32_t i = 1; i < a->pools.n; i++)
+        if (a->pools.at[i].taken != s->pool_taken[i])
+            return broken(e, 2, "use of a pool", i);
+    for (uint32_t i = 1; i < a->jigs.n; i++)
+        if (a->jigs.at[i].taken != s->jig_taken[i])
+            return broken(e, 2, "use of a jig", i);
+    for (uint32_t i = 1; i < a->nodes.n; i++)
+        if (a->nodes.at[i].used != s->node_used[i])
+            return broken(e, 2, "use of a node's slots", i);
+    if (a->capacity_used != s->capacity_used || a->live_n != s->live)
+        return broken(e, 2, "use of workers' slots", a->capacity_used);
+    return 0;
+}
+
+/* Every READY task waits for something that can be named: else it would have started. */
+static int check_waits(const struct anneal *a, struct err *e)
+{
+    struct why why[4];
+    if (a->capacity_used >= a->capacity)
+        return 0;
+    for (uint32_t t = 1; t < a->task_end; t++)
+        if (a->task_state[t] == TASK_READY &&
+            (anneal_why_task(a, t, why, 4) == 0 || why[0].rule == WHY_TURN))
+            return broken(e, 8, "READY, everything free, and not started", t);
+    return 0;
+}
+
+int anneal_check(const struct anneal *a, struct err *e)
+{
+    struct sums s = {0};
+    s.node_used = xcalloc(a->nodes.n, sizeof(uint32_t));
+    s.pool_taken = xcalloc(a->pools.n, sizeof(uint32_t));
+    s.jig_taken = xcalloc(a->jigs.n, sizeof(uint32_t));
+    s.span_left = xcalloc(a->spans.n * 3, sizeof(uint32_t));
+    s.span_begun = s.span_left + a->spans.n;
+    s.span_live = s.span_begun + a->spans.n;
+    int r = a->illegal ? broken(e, 4, "illegal transitions", (uint32_t)a->illegal) : 0;
+    if (r >= 0)
+        r = check_attempts(a, &s, e);
+    if (r >= 0)
+        r = check_tasks(a, &s, e);
+    for (uint32_t i = 1; r >= 0 && i < a->noderoles.n; i++)
+        r = check_noderole(a, i, e);
+    if (r >= 0)
+        r = check_sums(a, &s, e);
+    if (r >= 0)
+        r = check_waits(a, e);
+    free(s.node_used);
+    free(s.pool_taken);
+    free(s.jig_taken);
+    free(s.span_left);
+    return r;
+}

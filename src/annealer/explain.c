@@ -1,0 +1,195 @@
+/* explain.c - why is it as it is: reasons as data, nearest first
+ *
+ * Each reason names a rule and the object to act on; words and remedies are put to it by the server.  Nothing is
+ * recorded for this while the engine runs: the answer is read off the state.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "annealer/annealer_i.h"
+
+const char *why_rule_name(enum why_rule r)
+{
+    static const char *const names[WHY_RULE_COUNT] = {
+#define X(id, text) [WHY_##id] = text,
+        WHY_RULES(X)
+#undef X
+    };
+    return r < WHY_RULE_COUNT ? names[r] : "?";
+}
+
+struct list {
+    struct why *at;
+    size_t n, max;
+};
+
+static void say(struct list *l, enum why_rule rule, enum row_table table, uint32_t id,
+                uint64_t value)
+{
+    if (l->n < l->max)
+        l->at[l->n++] = (struct why){rule, table, id, value};
+}
+
+static void why_pending(const struct anneal *a, uint32_t t, struct list *l)
+{
+    uint32_t n;
+    const uint32_t *deps = graph_in(&a->order, t, &n);
+    const struct live *live = &a->lives.at[a->tasks[t].live];
+    if (a->tasks[t].live && live->kind == LIVE_BACKOFF)
+        say(l, WHY_BACKOFF, ROWS_TASK, t, live->wake_ms);
+    else if (a->tasks[t].live)
+        say(l, WHY_SUPERSEDED, ROWS_TASK, t, live->number);
+    for (uint32_t i = 0; i < n; i++)
+        if (!task_state_passed(a->task_state[deps[i]]))
+            say(l, WHY_DEPENDS, ROWS_TASK, deps[i], a->task_state[deps[i]]);
+}
+
+static void why_not_started(const struct anneal *a, uint32_t t, struct list *l)
+{
+    const struct task *task = &a->tasks[t];
+    const struct noderole *nr = &a->noderoles.at[task->noderole];
+    const struct node *node = &a->nodes.at[nr->node];
+    const struct def *d = &a->defs.at[task->def];
+    const struct jig *j = &a->jigs.at[d->jig];
+    enum lane_kind home = schedule_home(a, t);
+    size_t before = l->n;
+    if (a->ops.at[nr->op].held)
+        say(l, a->ops.at[nr->op].reason == REASON_STALLED ? WHY_STALLED : WHY_HELD,
+            ROWS_OPERATION, nr->op, 0);
+    if (!node->available)
+        say(l, WHY_NODE_UNAVAILABLE, ROWS_NODE, nr->node, 0);
+    if (home == LANE_INSIDE && node->alive != ALIVE_ALIVE)
+        say(l, a->suspect ? WHY_SUSPECT : WHY_NODE_AWAY, ROWS_NODE, nr->node, node->alive);
+    if (home != LANE_HOLDER && a->freeze_on_error && node->errors > 0)
+        say(l, WHY_NODE_FROZEN, ROWS_NODE, nr->node, node->errors);
+    if (!j->active)
+        say(l, WHY_JIG_INACTIVE, ROWS_JIG, d->jig, 0);
+    else if (j->slots == 0)
+        say(l, WHY_JIG_NO_WORKER, ROWS_JIG, d->jig, 0);
+    const struct span *s = &a->spans.at[task->span];
+    for (uint32_t i = 0; task->span && !s->held && i < s->n_pools; i++) {
+        const struct pool *p = &a->pools.at[s->pools[i]];
+        if (p->closed)
+            say(l, WHY_POOL_CLOSED, ROWS_POOL, s->pools[i], 0);
+        else if (!limits_pool_room(p))
+            say(l, WHY_POOL_FULL, ROWS_POOL, s->pools[i], (uint64_t)p->taken + p->elsewhere);
+    }
+    if (home != LANE_HOLDER && node->used >= node->slots) {
+        uint32_t first = node->lives;
+        say(l, WHY_NODE_BUSY, first ? ROWS_TASK : ROWS_NODE,
+            first ? a->lives.at[first].task : nr->node, node->used);
+    }
+    if (j->active && j->slots > 0 && j->taken >= j->slots)
+        say(l, WHY_WORKERS_BUSY, ROWS_JIG, d->jig, j->slots);
+    else if (a->capacity_used >= a->capacity)
+        say(l, WHY_WORKERS_BUSY, ROWS_META, 1, a->capacity);
+    if (l->n == before)
+        say(l, WHY_TURN, ROWS_TASK, t, 0);
+}
+
+size_t anneal_why_task(const struct anneal *a, uint32_t t, struct why *ret, size_t max)
+{
+    struct list l = {ret, 0, max};
+    if (!task_exists(a, t))
+        return 0;
+    const struct live *live = &a->lives.at[a->tasks[t].live];
+    switch ((enum task_state)a->task_state[t]) {
+    case TASK_PENDING: why_pending(a, t, &l); break;
+    case TASK_READY: why_not_started(a, t, &l); break;
+    case TASK_RUNNING: say(&l, WHY_RUNNING, ROWS_TASK, t, live->number); break;
+    case TASK_WAITING:
+        say(&l, WHY_WAITING, ROWS_TASK, t, live->wake_ms);
+        if (live->flags & LIVEF_DUE)
+            why_not_started(a, t, &l);
+        else if (live->flags & LIVEF_FROZEN)
+            say(&l, WHY_NODE_UNAVAILABLE, ROWS_NODE, live->node, 0);
+        break;
+    case TASK_FAILED:
+        say(&l, a->tasks[t].reason == REASON_UNCERTAIN ? WHY_UNCERTAIN : WHY_FAILED, ROWS_TASK, t,
+            a->tasks[t].attempt);
+        break;
+    case TASK_DEP_FAILED: why_pending(a, t, &l); break;
+    case TASK_CANCELLED:
+        say(&l, WHY_CANCELLED, ROWS_OPERATION, task_op(a, t), 0);
+        break;
+    case TASK_DONE:
+    case TASK_SKIPPED:
+    case TASK_TOLERATED: say(&l, WHY_DONE, ROWS_TASK, t, a->tasks[t].attempt); break;
+    case TASK_STATE_COUNT: break;
+    }
+    return l.n;
+}
+
+size_t anneal_why_noderole(const struct anneal *a, uint32_t id, struct why *ret, size_t max)
+{
+    struct list l = {ret, 0, max};
+    uint32_t n;
+    if (id == 0 || id >= a->noderoles.n)
+        return 0;
+    const struct noderole *nr = &a->noderoles.at[id];
+    const uint32_t *parents = graph_in(&a->need, id, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct noderole *p = &a->noderoles.at[parents[i]];
+        if (!noderole_in_service(p->state, p->target))
+            say(&l, WHY_PARENT, ROWS_NODEROLE, parents[i], p->state);
+    }
+    /* Its own first unfinished tasks: those that nothing of the noderole itself stands before. */
+    for (uint32_t i = 0; i < nr->n_tasks && l.n < max; i++) {
+        uint32_t t = nr->first_task + i, m;
+        enum task_state s = a->task_state[t];
+        if (task_state_passed(s) || (s == TASK_PENDING && l.n > 0))
+            continue;
+        const uint32_t *deps = graph_in(&a->order, t, &m);
+        bool first = true;
+        for (uint32_t k = 0; k < m; k++)
+            if (!task_state_passed(a->task_state[deps[k]]) &&
+                deps[k] - nr->first_task < nr->n_tasks)
+                first = false;
+        if (first || s == TASK_FAILED)
+            l.n += anneal_why_task(a, t, ret + l.n, max - l.n);
+    }
+    return l.n;
+}
+
+size_t anneal_why_node(const struct anneal *a, uint32_t id, struct why *ret, size_t max)
+{
+    struct list l = {ret, 0, max};
+    if (id == 0 || id >= a->nodes.n || !a->nodes.at[id].exists)
+        return 0;
+    const struct node *n = &a->nodes.at[id];
+    if (!n->available)
+        say(&l, WHY_NODE_UNAVAILABLE, ROWS_NODE, id, 0);
+    if (n->alive != ALIVE_ALIVE)
+        say(&l, WHY_NODE_AWAY, ROWS_NODE, id, n->alive);
+    if (n->silent_ms && a->suspect)
+        say(&l, WHY_SUSPECT, ROWS_NODE, id, n->silent_ms);
+    if (a->freeze_on_error && n->errors > 0)
+        say(&l, WHY_NODE_FROZEN, ROWS_NODE, id, n->errors);
+    for (uint32_t x = n->lives; x && l.n < max; x = a->lives.at[x].next)
+        say(&l, a->lives.at[x].kind == LIVE_WAIT ? WHY_WAITING : WHY_RUNNING, ROWS_TASK,
+            a->lives.at[x].task, a->lives.at[x].number);
+    for (uint32_t r = n->first_noderole; r && l.n < max; r = a->noderoles.at[r].next_on_node)
+        if (a->noderoles.at[r].state == NODEROLE_ERROR)
+            l.n += anneal_why_noderole(a, r, ret + l.n, max - l.n);
+    return l.n;
+}
+
+size_t anneal_why_operation(const struct anneal *a, uint32_t op, struct why *ret, size_t max)
+{
+    struct list l = {ret, 0, max};
+    if (op == 0 || op >= a->ops.n || !a->ops.at[op].exists)
+        return 0;
+    const struct op *o = &a->ops.at[op];
+    if (o->held)
+        say(&l, o->reason == REASON_STALLED ? WHY_STALLED : WHY_HELD, ROWS_OPERATION, op, 0);
+    for (size_t i = 0; i < o->noderoles.n && l.n < max; i++) {
+        const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
+        if (nr->op != op || nr->passed == nr->n_tasks)
+            continue;
+        for (uint32_t k = 0; k < nr->n_tasks && l.n < max; k++) {
+            enum task_state s = a->task_state[nr->first_task + k];
+            if (s == TASK_FAILED || s == TASK_READY || s == TASK_WAITING || s == TASK_RUNNING ||
+                (s == TASK_PENDING && a->tasks[nr->first_task + k].live))
+                l.n += anneal_why_task(a, nr->first_task + k, ret + l.n, max - l.n);
+        }
+    }
+    return l.n;
+}

@@ -1,0 +1,323 @@
+/* extend.c - adding a plan to the live graph, whole or not at all
+ *
+ * Everything is checked before anything changes: ids in their reserved ranges, references that exist, children
+ * above their parents, order edges without a cycle.  Cost: O(plan), whatever is there already.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "annealer/annealer_i.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NODEROLE_TASKS_MOST = 60000 };
+
+void extend_tasks(struct anneal *a, uint32_t n)
+{
+    size_t want = (size_t)a->task_end + n;
+    if (want > a->task_cap) {
+        size_t cap = a->task_cap;
+        a->tasks = vec_grow_(a->tasks, &cap, want, sizeof *a->tasks);
+        a->unmet = xrealloc(a->unmet, cap, sizeof *a->unmet);
+        a->task_state = xrealloc(a->task_state, cap, 1);
+        a->task_cap = cap;
+    }
+    memset(a->tasks + a->task_end, 0, n * sizeof *a->tasks);
+    memset(a->unmet + a->task_end, 0, n * sizeof *a->unmet);
+    memset(a->task_state + a->task_end, 0, n);
+    a->task_end += n;
+}
+
+void extend_on_node(struct anneal *a, uint32_t id)
+{
+    struct node *n = &a->nodes.at[a->noderoles.at[id].node];
+    if (n->last_noderole)
+        a->noderoles.at[n->last_noderole].next_on_node = id;
+    else
+        n->first_noderole = id;
+    n->last_noderole = id;
+    n->noderoles++;
+}
+
+static int check_noderoles(const struct anneal *a, const struct plan *p, struct err *e)
+{
+    uint32_t end = p->base_noderole + p->n_noderoles, next_task = 0;
+    for (uint32_t i = 0; i < p->n_noderoles; i++) {
+        const struct plan_noderole *r = &p->noderoles[i];
+        if (r->node == 0 || r->node >= a->nodes.n || !a->nodes.at[r->node].exists ||
+            a->nodes.at[r->node].gone)
+            return err_set(e, ERR_NOT_FOUND, "plan: noderole %u names no live node", i);
+        if (r->n_tasks == 0 || r->n_tasks > NODEROLE_TASKS_MOST || r->first_task != next_task)
+            return err_set(e, ERR_INVALID, "plan: noderole %u has %u tasks at %u", i, r->n_tasks,
+                           r->first_task);
+        next_task += r->n_tasks;
+        for (uint32_t k = 0; k < r->n_parents; k++) {
+            uint32_t parent = r->parents[k];
+            if (parent == 0 || parent >= end || parent == p->base_noderole + i)
+                return err_set(e, ERR_INVALID, "plan: noderole %u has no parent %u", i, parent);
+            uint32_t cohort = parent >= p->base_noderole
+                                  ? p->noderoles[parent - p->base_noderole].cohort
+                                  : a->noderoles.at[parent].cohort;
+            if (cohort >= r->cohort)
+                return err_set(e, ERR_CYCLE, "plan: noderole %u is not above its parent %u", i,
+                               parent);
+        }
+    }
+    if (next_task != p->n_tasks)
+        return err_set(e, ERR_INVALID, "plan: %u tasks belong to no noderole",
+                       p->n_tasks - next_task);
+    return 0;
+}
+
+static int check_tasks(const struct anneal *a, const struct plan *p, struct err *e)
+{
+    uint32_t end = p->base_task + p->n_tasks, defs = p->base_def + p->n_defs;
+    for (uint32_t i = 0; i < p->n_tasks; i++) {
+        const struct plan_task *t = &p->tasks[i];
+        uint32_t nr = t->noderole - p->base_noderole;
+        if (nr >= p->n_noderoles || i < p->noderoles[nr].first_task ||
+            i >= p->noderoles[nr].first_task + p->noderoles[nr].n_tasks)
+            return err_set(e, ERR_INVALID, "plan: task %u is not among its noderole's", i);
+        if (t->def == 0 || t->def >= defs || t->span >= p->base_span + p->n_spans)
+            return err_set(e, ERR_INVALID, "plan: task %u has no definition %u or span %u", i, t->def,
+                           t->span);
+        for (uint32_t k = 0; k < t->n_deps; k++)
+            if (t->deps[k] == 0 || t->deps[k] >= end)
+                return err_set(e, ERR_INVALID, "plan: task %u depends on no task %u", i,
+                               t->deps[k]);
+    }
+    for (uint32_t i = 0; i < p->n_defs; i++)
+        if (p->defs[i].jig >= a->jigs.n || !a->jigs.at[p->defs[i].jig].exists)
+            return err_set(e, ERR_NOT_FOUND, "plan: definition %u names no jig", i);
+    for (uint32_t i = 0; i < p->n_spans; i++)
+        for (uint32_t k = 0; k < p->spans[i].n_pools; k++)
+            if (p->spans[i].pools[k] >= p->base_pool + p->n_pools ||
+                (p->spans[i].pools[k] < a->pools.n &&
+                 !a->pools.at[p->spans[i].pools[k]].exists))
+                return err_set(e, ERR_NOT_FOUND, "plan: span %u names no pool", i);
+    for (uint32_t i = 0; i < p->n_needs; i++)
+        if (p->needs[i].child == 0 || p->needs[i].child >= a->noderoles.n ||
+            p->needs[i].parent - p->base_noderole >= p->n_noderoles)
+            return err_set(e, ERR_INVALID, "plan: need %u joins nothing", i);
+    return 0;
+}
+
+/* Order edges inside the plan, as CSR over its own tasks, must sort. */
+static int check_order(const struct plan *p, struct err *e)
+{
+    uint32_t edges = 0, k = 0;
+    for (uint32_t i = 0; i < p->n_tasks; i++)
+        for (uint32_t d = 0; d < p->tasks[i].n_deps; d++)
+            edges += p->tasks[i].deps[d] >= p->base_task;
+    uint32_t *first = xcalloc((size_t)p->n_tasks + 1, sizeof *first);
+    uint32_t *deps = xcalloc(edges ? edges : 1, sizeof *deps);
+    uint32_t *order = xcalloc(p->n_tasks ? p->n_tasks : 1, sizeof *order);
+    uint32_t *cycle = xcalloc(p->n_tasks ? p->n_tasks : 1, sizeof *cycle), cycle_n = 0;
+    bool forward = true; /* each task after what it depends on: sorted already, as planners write them */
+    for (uint32_t i = 0; i < p->n_tasks; i++) {
+        first[i] = k;
+        for (uint32_t d = 0; d < p->tasks[i].n_deps; d++)
+            if (p->tasks[i].deps[d] >= p->base_task) {
+                deps[k] = p->tasks[i].deps[d] - p->base_task;
+                forward &= deps[k] < i;
+                k++;
+            }
+    }
+    first[p->n_tasks] = k;
+    int r = 0;
+    if (!forward && !graph_sort(p->n_tasks, first, deps, order, cycle, &cycle_n))
+        r = err_set(e, ERR_CYCLE, "plan: task %u waits for itself through %u others", cycle[0],
+                    cycle_n - 1);
+    free(first);
+    free(deps);
+    free(order);
+    free(cycle);
+    return r;
+}
+
+static void add_defs_pools_spans(struct anneal *a, const struct plan *p)
+{
+    for (uint32_t i = 0; i < p->n_defs; i++) {
+        const struct plan_def *d = &p->defs[i];
+        vec_push(&a->defs, ((struct def){d->digest, d->backoff_ms, d->timeout_ms, d->deadline_ms,
+                                         d->jig, d->retries, d->repeat, d->hold, d->flags}));
+    }
+    for (uint32_t i = 0; i < p->n_pools; i++) {
+        vec_push(&a->pools, ((struct pool){.exists = true, .size = p->pools[i].size}));
+        change_add(a, ROWS_POOL, p->base_pool + i, 0, 0, 0);
+    }
+    for (uint32_t i = 0; i < p->n_spans; i++) {
+        uint32_t n = p->spans[i].n_pools;
+        uint32_t *pools = arena_new(&a->span_mem, uint32_t, n ? n : 1);
+        if (n)
+            memcpy(pools, p->spans[i].pools, n * sizeof *pools);
+        vec_push(&a->spans, ((struct span){.pools = pools, .n_pools = n}));
+    }
+}
+
+static void add_noderoles(struct anneal *a, const struct plan *p, uint32_t op)
+{
+    uint32_t *first = xcalloc((size_t)p->n_noderoles + 1, sizeof *first), edges = 0;
+    for (uint32_t i = 0; i < p->n_noderoles; i++) {
+        first[i] = edges;
+        edges += p->noderoles[i].n_parents;
+    }
+    first[p->n_noderoles] = edges;
+    uint32_t *deps = xcalloc(edges ? edges : 1, sizeof *deps);
+    vec_reserve(&a->noderoles, a->noderoles.n + p->n_noderoles);
+    vec_reserve(&a->ops.at[op].noderoles, a->ops.at[op].noderoles.n + p->n_noderoles);
+    for (uint32_t i = 0; i < p->n_noderoles; i++) {
+        const struct plan_noderole *r = &p->noderoles[i];
+        uint32_t id = p->base_noderole + i;
+        if (r->n_parents)
+            memcpy(deps + first[i], r->parents, r->n_parents * sizeof *deps);
+        struct noderole *nr = vec_add(&a->noderoles);
+        nr->node = r->node;
+        nr->op = op;
+        nr->cohort = r->cohort;
+        nr->flags = r->flags;
+        nr->data = r->data;
+        nr->generation = 1;
+        nr->incarnation = 1;
+        nr->first_task = p->base_task + r->first_task;
+        nr->n_tasks = (uint16_t)r->n_tasks;
+        nr->state = NODEROLE_BLOCKED;
+        extend_on_node(a, id);
+        vec_push(&a->ops.at[op].noderoles, id);
+    }
+    graph_extend(&a->need, p->n_noderoles, first, deps);
+    a->totals_noderole[NODEROLE_BLOCKED] += p->n_noderoles;
+    for (uint32_t i = 0; i < p->n_noderoles; i++) {
+        struct noderole *nr = &a->noderoles.at[p->base_noderole + i];
+        for (uint32_t k = first[i]; k < first[i + 1]; k++) {
+            const struct noderole *parent = &a->noderoles.at[deps[k]];
+            nr->parents_out += !noderole_in_service(parent->state, parent->target);
+            nr->parents_stale += parent->state != NODEROLE_ACTIVE;
+        }
+    }
+    free(first);
+    free(deps);
+}
+
+static void add_tasks(struct anneal *a, const struct plan *p)
+{
+    uint32_t *first = xcalloc((size_t)p->n_tasks + 1, sizeof *first), edges = 0;
+    for (uint32_t i = 0; i < p->n_tasks; i++) {
+        first[i] = edges;
+        edges += p->tasks[i].n_deps;
+    }
+    first[p->n_tasks] = edges;
+    uint32_t *deps = xcalloc(edges ? edges : 1, sizeof *deps);
+    extend_tasks(a, p->n_tasks);
+    for (uint32_t i = 0; i < p->n_tasks; i++) {
+        const struct plan_task *t = &p->tasks[i];
+        struct task *task = &a->tasks[p->base_task + i];
+        task->noderole = t->noderole;
+        task->def = t->def;
+        task->weight = t->weight;
+        task->span = t->span;
+        if (task->span)
+            a->spans.at[task->span].left++;
+        if (t->n_deps)
+            memcpy(deps + first[i], t->deps, t->n_deps * sizeof *deps);
+    }
+    graph_extend(&a->order, p->n_tasks, first, deps);
+    for (uint32_t i = 0; i < p->n_tasks; i++)
+        for (uint32_t k = first[i]; k < first[i + 1]; k++)
+            a->unmet[p->base_task + i] += !task_state_passed(a->task_state[deps[k]]);
+    a->totals_task[TASK_PENDING] += p->n_tasks;
+    free(first);
+    free(deps);
+}
+
+/* What hangs on a task that has failed for good fails with it, as it would have in one plan. */
+static void join_failures(struct anneal *a, uint32_t t)
+{
+    uint32_t n;
+    const uint32_t *deps = graph_in(&a->order, t, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        enum task_state s = a->task_state[deps[i]];
+        if ((s == TASK_FAILED || s == TASK_DEP_FAILED) && a->task_state[t] == TASK_PENDING &&
+            task_op(a, t) != OPERATION_STANDING) {
+            task_go(a, t, TASKEV_DEP_FAIL, REASON_DEPENDENCY);
+            task_fail_cone(a, t);
+        }
+    }
+}
+
+int extend_apply(struct anneal *a, const struct event *ev, struct err *e)
+{
+    const struct plan *p = ev->plan;
+    int r;
+    if (!p)
+        return err_set(e, ERR_INVALID, "no plan");
+    if (ev->op == 0 || ev->op >= a->ops.n || !a->ops.at[ev->op].exists)
+        return err_set(e, ERR_NOT_FOUND, "plan: no operation %u", ev->op);
+    if (a->ops.at[ev->op].state != OPERATION_RUNNING)
+        return err_set(e, ERR_CONFLICT, "plan: operation %u has ended", ev->op);
+    if (p->base_task != a->task_end || p->base_noderole != a->noderoles.n ||
+        p->base_def != a->defs.n || p->base_span != a->spans.n ||
+        (p->n_pools > 0 && p->base_pool != a->pools.n))
+        return err_set(e, ERR_CONFLICT, "plan: its ids are not the next ones");
+    if ((r = check_noderoles(a, p, e)) < 0 || (r = check_tasks(a, p, e)) < 0 ||
+        (r = check_order(p, e)) < 0)
+        return r;
+    add_defs_pools_spans(a, p);
+    add_noderoles(a, p, ev->op);
+    add_tasks(a, p);
+    a->ops.at[ev->op].counts[TASK_PENDING] += p->n_tasks;
+    for (uint32_t i = 0; i < p->n_needs; i++) {
+        vec_push(&a->sleeping, ((struct sleeping_need){p->needs[i].parent, p->needs[i].child}));
+        noderole_changed(a, p->needs[i].child);
+    }
+    for (uint32_t i = 0; i < p->n_noderoles; i++)
+        noderole_derive_later(a, p->base_noderole + i);
+    for (uint32_t i = p->n_tasks; i > 0; i--) /* the list is worked off from its end */
+        if (a->unmet[p->base_task + i - 1] == 0)
+            task_settle_later(a, p->base_task + i - 1);
+        else
+            join_failures(a, p->base_task + i - 1);
+    operation_touch(a, ev->op);
+    return 0;
+}
+
+/* A new parent may stand higher than its child: the child and all below it move up. */
+static void raise_cohorts(struct anneal *a, uint32_t id, uint32_t least)
+{
+    size_t base = a->walk.n;
+    if (a->noderoles.at[id].cohort >= least)
+        return;
+    a->noderoles.at[id].cohort = least;
+    vec_push(&a->walk, id);
+    while (a->walk.n > base) {
+        uint32_t n, at = a->walk.at[--a->walk.n];
+        struct noderole *nr = &a->noderoles.at[at];
+        const uint32_t *children = graph_out(&a->need, at, &n);
+        noderole_changed(a, at);
+        for (uint32_t i = 0; i < nr->n_tasks; i++) /* queued under the old key: queue again */
+            if (a->tasks[nr->first_task + i].lane) {
+                a->tasks[nr->first_task + i].lane = 0;
+                schedule_enqueue(a, nr->first_task + i);
+            }
+        for (uint32_t i = 0; i < n; i++)
+            if (a->noderoles.at[children[i]].cohort <= nr->cohort) {
+                a->noderoles.at[children[i]].cohort = nr->cohort + 1;
+                vec_push(&a->walk, children[i]);
+            }
+    }
+}
+
+void extend_wake_needs(struct anneal *a, uint32_t parent)
+{
+    for (size_t i = 0; i < a->sleeping.n;) {
+        struct sleeping_need s = a->sleeping.at[i];
+        if (s.parent != parent) {
+            i++;
+            continue;
+        }
+        a->sleeping.at[i] = a->sleeping.at[--a->sleeping.n];
+        graph_link(&a->need, s.parent, s.child); /* ACTIVE now: counts as in service for the child */
+        raise_cohorts(a, s.child, a->noderoles.at[parent].cohort + 1);
+        noderole_changed(a, s.child);
+        ripple_refresh(a, s.child, REASON_EXPORTS, false);
+    }
+}

@@ -1,0 +1,161 @@
+/* noderole_fsm.c - the state of a noderole, derived from its tasks and parents
+ *
+ * A noderole takes no events: noderole_derive() computes its state from counters, first match wins, and
+ * noderole_settle() stores it and does what follows from entering or leaving service: parents' counts
+ * in children, loss, another run, a refresh of children whose inputs changed.
+ * Deriving comes before settling tasks, so that a task sees whether its noderole's parents are ACTIVE.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "annealer/annealer_i.h"
+
+enum noderole_state noderole_derive(const struct noderole *nr)
+{
+    if (nr->state == NODEROLE_PROPOSED || nr->state == NODEROLE_REMOVED)
+        return nr->state;
+    if (nr->failed > 0)
+        return NODEROLE_ERROR;
+    if (nr->passed == nr->n_tasks && nr->parents_out == 0)
+        return NODEROLE_ACTIVE;
+    if ((nr->mode & MODE_REFRESH) && nr->parents_out == 0)
+        return NODEROLE_STALE;
+    if (nr->live > 0 || nr->passed > 0 || nr->cancelled > 0)
+        return NODEROLE_TRANSITION;
+    return nr->ready > 0 ? NODEROLE_TODO : NODEROLE_BLOCKED;
+}
+
+void noderole_derive_later(struct anneal *a, uint32_t id)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    if (nr->mode & MODE_DERIVE)
+        return;
+    nr->mode |= MODE_DERIVE;
+    vec_push(&a->derive, id);
+}
+
+void noderole_changed(struct anneal *a, uint32_t id)
+{
+    const struct noderole *nr = &a->noderoles.at[id];
+    change_add(a, ROWS_NODEROLE, id, nr->state, nr->state, nr->reason);
+}
+
+/* Its tasks count for another operation from now on. */
+void noderole_adopt(struct anneal *a, uint32_t id, uint32_t op)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    struct op *from = &a->ops.at[nr->op], *to = &a->ops.at[op];
+    bool keep = from->state != OPERATION_RUNNING; /* an ended operation keeps its figures */
+    if (nr->op == op)
+        return;
+    for (uint32_t i = 0; i < nr->n_tasks; i++) {
+        uint32_t t = nr->first_task + i;
+        enum task_state s = a->task_state[t];
+        bool open = a->tasks[t].live && a->lives.at[a->tasks[t].live].kind != LIVE_BACKOFF;
+        if (!keep)
+            from->counts[s]--;
+        to->counts[s]++;
+        from->live -= open;
+        to->live += open;
+    }
+    uint32_t old = nr->op;
+    nr->op = op;
+    vec_push(&to->noderoles, id);
+    for (uint32_t i = 0; i < nr->n_tasks; i++) {
+        uint32_t t = nr->first_task + i;
+        if (a->tasks[t].lane) {
+            a->tasks[t].lane = 0; /* the entry in the old operation's lane is a ghost now */
+            schedule_enqueue(a, t);
+        }
+    }
+    noderole_changed(a, id);
+    operation_touch(a, old);
+    operation_touch(a, op);
+}
+
+/* What entering or leaving service, or being fully ACTIVE, means for the children. */
+static void tell_children(struct anneal *a, uint32_t id, bool was_in, bool is_in, bool was_active,
+                          bool is_active)
+{
+    uint32_t n;
+    const uint32_t *children = graph_out(&a->need, id, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct noderole *c = &a->noderoles.at[children[i]];
+        c->parents_out += (uint32_t)was_in - (uint32_t)is_in;
+        c->parents_stale += (uint32_t)was_active - (uint32_t)is_active;
+        if (was_in != is_in)
+            noderole_derive_later(a, children[i]);
+    }
+}
+
+static void run_completed(struct anneal *a, uint32_t id)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    uint8_t mode = nr->mode;
+    if (mode & MODE_BEGUN) {
+        nr->run_count++;
+        if (nr->flags & NODEROLE_F_DESTRUCTIVE)
+            nr->incarnation++;
+    }
+    nr->mode = mode & MODE_DERIVE;
+    if (mode & MODE_EXPORTS) {
+        uint32_t n;
+        const uint32_t *children = graph_out(&a->need, id, &n);
+        for (uint32_t i = 0; i < n; i++)
+            ripple_refresh(a, children[i], REASON_EXPORTS, false);
+    }
+    if (mode & MODE_AGAIN)
+        ripple_refresh(a, id, REASON_DATA, mode & MODE_AGAIN_FORCED);
+}
+
+static void derive_one(struct anneal *a, uint32_t id)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    enum noderole_state from = nr->state, to = noderole_derive(nr);
+    if (from == to)
+        return;
+    nr->state = (uint8_t)to;
+    a->totals_noderole[from]--;
+    a->totals_noderole[to]++;
+    change_add(a, ROWS_NODEROLE, id, from, to, nr->reason);
+    struct node *node = &a->nodes.at[nr->node];
+    if (to == NODEROLE_ERROR) {
+        node->errors++;
+        nr->mode &= (uint8_t)~MODE_REFRESH; /* out of service: a retry starts from BLOCKED */
+    } else if (from == NODEROLE_ERROR && --node->errors == 0) {
+        schedule_node(a, nr->node);
+    }
+    bool was_in = noderole_in_service(from, nr->target), is_in = noderole_in_service(to, nr->target);
+    bool was_active = from == NODEROLE_ACTIVE, is_active = to == NODEROLE_ACTIVE;
+    if (was_in != is_in || was_active != is_active)
+        tell_children(a, id, was_in, is_in, was_active, is_active);
+    if (to == NODEROLE_ERROR)
+        ripple_loss(a, id, REASON_PARENT_LOST);
+    if (is_active) {
+        extend_wake_needs(a, id);
+        run_completed(a, id);
+    }
+}
+
+static void settle_one(struct anneal *a, uint32_t t)
+{
+    struct task *task = &a->tasks[t];
+    task->flags &= (uint8_t)~TASKF_SETTLE;
+    if (a->task_state[t] != TASK_PENDING || a->unmet[t] > 0 || task->live)
+        return;
+    if (task->done_digest && ripple_unchanged(a, task->noderole))
+        return;
+    task_go(a, t, TASKEV_DEPS_MET, task->reason);
+    schedule_enqueue(a, t);
+}
+
+void noderole_settle(struct anneal *a)
+{
+    while (a->derive.n > 0 || a->settle.n > 0) {
+        if (a->derive.n > 0) {
+            uint32_t id = a->derive.at[--a->derive.n];
+            a->noderoles.at[id].mode &= (uint8_t)~MODE_DERIVE;
+            derive_one(a, id);
+        } else {
+            settle_one(a, a->settle.at[--a->settle.n]);
+        }
+    }
+}

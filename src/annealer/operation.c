@@ -1,0 +1,348 @@
+/* operation.c - requests and what operators may do with them: cancel, resume, retry, poke, resolve, re-run
+ *
+ * An operation counts the tasks of the noderoles it ran last and ends when none of them is unfinished.  A hold
+ * is a property of the operation: its tasks stay where they are and none of them is offered for a start.
+ * The standing operation never ends; it takes in what re-runs without a request.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "annealer/annealer_i.h"
+
+void operation_changed(struct anneal *a, uint32_t op)
+{
+    uint8_t s = a->ops.at[op].state;
+    change_add(a, ROWS_OPERATION, op, s, s, a->ops.at[op].reason);
+}
+
+void operation_touch(struct anneal *a, uint32_t op)
+{
+    if (a->ops.at[op].touched || op == OPERATION_STANDING)
+        return;
+    a->ops.at[op].touched = true;
+    vec_push(&a->touched, op);
+}
+
+void operation_count(struct anneal *a, uint32_t op, enum task_state from, enum task_state to)
+{
+    struct op *o = &a->ops.at[op];
+    o->counts[from]--;
+    o->counts[to]++;
+    if (task_state_ended(to))
+        operation_touch(a, op);
+}
+
+static uint32_t unfinished(const struct op *o)
+{
+    return o->counts[TASK_PENDING] + o->counts[TASK_READY] + o->counts[TASK_RUNNING] +
+           o->counts[TASK_WAITING];
+}
+
+static void set_state(struct anneal *a, uint32_t op, enum operation_state to, enum reason why)
+{
+    struct op *o = &a->ops.at[op];
+    change_add(a, ROWS_OPERATION, op, o->state, (uint8_t)to, (uint8_t)why);
+    o->state = (uint8_t)to;
+    o->reason = (uint8_t)why;
+    o->ended_ms = to == OPERATION_RUNNING ? 0 : a->now_ms;
+    o->total = 0;
+    for (int s = 0; s < TASK_STATE_COUNT; s++)
+        o->total += o->counts[s];
+    o->done = o->counts[TASK_DONE] + o->counts[TASK_SKIPPED] + o->counts[TASK_TOLERATED];
+    o->failed = o->counts[TASK_FAILED] + o->counts[TASK_DEP_FAILED];
+}
+
+static void settle_op(struct anneal *a, uint32_t op)
+{
+    struct op *o = &a->ops.at[op];
+    o->touched = false;
+    if (o->state != OPERATION_RUNNING)
+        return;
+    if (unfinished(o) == 0) {
+        if (o->counts[TASK_FAILED] || o->counts[TASK_DEP_FAILED])
+            set_state(a, op, OPERATION_FAILED, REASON_DEPENDENCY);
+        else if (o->counts[TASK_CANCELLED])
+            set_state(a, op, OPERATION_CANCELLED, REASON_CANCELLED);
+        else
+            set_state(a, op, o->counts[TASK_TOLERATED] ? OPERATION_TOLERATED : OPERATION_SUCCEEDED,
+                      REASON_NONE);
+        lane_give_back(a, op);
+    } else if (o->held && o->live == 0) {
+        set_state(a, op, OPERATION_CANCELLED, REASON_CANCELLED);
+    }
+}
+
+void operation_settle_all(struct anneal *a)
+{
+    for (size_t i = 0; i < a->touched.n; i++)
+        settle_op(a, a->touched.at[i]);
+    vec_clear(&a->touched);
+}
+
+/* Work was given back to it after it had ended. */
+static void reopen(struct anneal *a, uint32_t op)
+{
+    if (op != OPERATION_STANDING && a->ops.at[op].state != OPERATION_RUNNING)
+        set_state(a, op, OPERATION_RUNNING, REASON_RETRY);
+    operation_touch(a, op);
+}
+
+static bool task_may_retry(const struct anneal *a, uint32_t t)
+{
+    enum task_state s = a->task_state[t];
+    return (s == TASK_FAILED && a->tasks[t].reason != REASON_UNCERTAIN) || s == TASK_CANCELLED;
+}
+
+static void reset_task(struct anneal *a, uint32_t t)
+{
+    a->tasks[t].tries = 0;
+    task_go(a, t, TASKEV_RESET, REASON_RETRY);
+    task_settle_later(a, t);
+    task_unfail_cone(a, t);
+}
+
+static uint32_t retry_noderole(struct anneal *a, uint32_t id)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < nr->n_tasks; i++)
+        if (task_may_retry(a, nr->first_task + i)) {
+            if (n++ == 0) {
+                nr->generation++;
+                noderole_changed(a, id);
+                reopen(a, nr->op);
+            }
+            reset_task(a, nr->first_task + i);
+        }
+    return n;
+}
+
+static int retry_nothing(struct err *e, const char *what, uint32_t id)
+{
+    err_set(e, ERR_CONFLICT, "%s %u has nothing to retry", what, id);
+    return err_hint(e, "only failed and cancelled tasks are retried; an uncertain one needs "
+                       "`anneal task resolve`");
+}
+
+static int retry_operation(struct anneal *a, uint32_t op, struct err *e)
+{
+    uint32_t n = 0;
+    struct op *o = &a->ops.at[op];
+    bool held = o->held;
+    for (size_t i = 0; i < o->noderoles.n; i++)
+        if (a->noderoles.at[o->noderoles.at[i]].op == op)
+            n += retry_noderole(a, o->noderoles.at[i]);
+    if (n == 0 && !held)
+        return retry_nothing(e, "operation", op);
+    if (held) {
+        o->held = false;
+        reopen(a, op);
+        schedule_op(a, op);
+    }
+    return 0;
+}
+
+static int cancel(struct anneal *a, uint32_t op, bool abort, struct err *e)
+{
+    struct op *o = &a->ops.at[op];
+    if (o->state != OPERATION_RUNNING || op == OPERATION_STANDING)
+        return err_set(e, ERR_CONFLICT, "operation %u is %s: nothing to cancel", op,
+                       op == OPERATION_STANDING ? "the standing one"
+                                                : operation_state_name(o->state));
+    o->held = true;
+    operation_changed(a, op);
+    for (size_t i = 0; i < o->noderoles.n; i++) {
+        const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
+        if (nr->op != op || nr->live == 0)
+            continue;
+        for (uint32_t k = 0; k < nr->n_tasks; k++) {
+            uint32_t t = nr->first_task + k, span = a->tasks[t].span;
+            if (a->task_state[t] == TASK_WAITING) {
+                attempt_close(a, a->tasks[t].live, OUTCOME_CANCELLED, 0);
+                task_go(a, t, TASKEV_CANCEL, REASON_CANCELLED);
+                limits_span_settle(a, span);
+            } else if (a->task_state[t] == TASK_RUNNING && abort) {
+                attempt_stop(a, a->tasks[t].live);
+            }
+        }
+    }
+    operation_touch(a, op);
+    return 0;
+}
+
+static int resume(struct anneal *a, uint32_t op, struct err *e)
+{
+    struct op *o = &a->ops.at[op];
+    if (!o->held)
+        return err_set(e, ERR_CONFLICT, "operation %u is not held", op);
+    o->held = false;
+    reopen(a, op);
+    for (size_t i = 0; i < o->noderoles.n; i++) {
+        const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
+        for (uint32_t k = 0; nr->op == op && nr->cancelled > 0 && k < nr->n_tasks; k++)
+            if (a->task_state[nr->first_task + k] == TASK_CANCELLED)
+                reset_task(a, nr->first_task + k);
+    }
+    operation_changed(a, op);
+    schedule_op(a, op);
+    return 0;
+}
+
+static int poke(struct anneal *a, uint32_t t, struct err *e)
+{
+    uint32_t live = a->tasks[t].live;
+    if (live && a->lives.at[live].kind == LIVE_WAIT) {
+        attempt_due(a, live);
+    } else if (live && a->lives.at[live].kind == LIVE_BACKOFF) {
+        attempt_unsleep(a, t);
+        task_settle_later(a, t);
+    } else {
+        return err_set(e, ERR_CONFLICT, "task %u is %s: only a waiting task can be poked", t,
+                       task_state_name(a->task_state[t]));
+    }
+    return 0;
+}
+
+static int resolve(struct anneal *a, uint32_t t, uint8_t word, struct err *e)
+{
+    if (a->task_state[t] != TASK_FAILED || a->tasks[t].reason != REASON_UNCERTAIN)
+        return err_set(e, ERR_CONFLICT, "task %u is %s%s%s: only an uncertain task is resolved", t,
+                       task_state_name(a->task_state[t]), a->tasks[t].reason ? " " : "",
+                       reason_name(a->tasks[t].reason));
+    reopen(a, task_op(a, t));
+    if (word == RESOLVE_DONE) {
+        struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
+        nr->inputs = ripple_inputs(a, a->tasks[t].noderole);
+        nr->mode |= MODE_BEGUN;
+        noderole_changed(a, a->tasks[t].noderole);
+        a->tasks[t].done_digest = ripple_task_input(a, t);
+        task_go(a, t, TASKEV_OK, REASON_RESOLVED);
+        task_passed_on(a, t);
+        task_unfail_cone(a, t);
+    } else if (word == RESOLVE_FAILED) {
+        task_go(a, t, TASKEV_FAIL, REASON_RESOLVED);
+    } else {
+        reset_task(a, t);
+    }
+    limits_span_settle(a, a->tasks[t].span);
+    return 0;
+}
+
+static int add(struct anneal *a, const struct event *ev, struct err *e)
+{
+    if (ev->id == 0 || (ev->id < a->ops.n && a->ops.at[ev->id].exists))
+        return err_set(e, ERR_EXISTS, "operation %u exists", ev->id);
+    if (ev->n >= a->tenants.n || !a->tenants.at[ev->n].exists || ev->flag >= CLASS_COUNT)
+        return err_set(e, ERR_INVALID, "operation %u: no such tenant or class", ev->id);
+    while (a->ops.n <= ev->id)
+        (void)vec_add(&a->ops);
+    struct op *o = &a->ops.at[ev->id];
+    *o = (struct op){.exists = true, .tenant = ev->n, .class = ev->flag};
+    operation_changed(a, ev->id);
+    return 0;
+}
+
+static int rerun(struct anneal *a, const struct event *ev, struct err *e)
+{
+    for (uint32_t i = 0; i < ev->n_ids; i++)
+        if (ev->ids[i] == 0 || ev->ids[i] >= a->noderoles.n)
+            return err_set(e, ERR_NOT_FOUND, "no noderole %u", ev->ids[i]);
+    if (ev->op >= a->ops.n || !a->ops.at[ev->op].exists)
+        return err_set(e, ERR_NOT_FOUND, "no operation %u", ev->op);
+    for (uint32_t i = 0; i < ev->n_ids; i++) {
+        uint32_t id = ev->ids[i];
+        noderole_adopt(a, id, ev->op);
+        (void)retry_noderole(a, id);
+        ripple_refresh(a, id, REASON_RERUN, true);
+    }
+    operation_touch(a, ev->op);
+    return 0;
+}
+
+static int data_set(struct anneal *a, const struct event *ev, struct err *e)
+{
+    if (ev->id == 0 || ev->id >= a->noderoles.n)
+        return err_set(e, ERR_NOT_FOUND, "no noderole %u", ev->id);
+    struct noderole *nr = &a->noderoles.at[ev->id];
+    if (nr->data == ev->a)
+        return 0;
+    nr->data = ev->a;
+    if (ev->op && ev->op < a->ops.n && a->ops.at[ev->op].exists)
+        noderole_adopt(a, ev->id, ev->op);
+    noderole_changed(a, ev->id);
+    ripple_refresh(a, ev->id, REASON_DATA, false);
+    if (ev->op)
+        operation_touch(a, ev->op);
+    return 0;
+}
+
+int operation_event(struct anneal *a, const struct event *ev, struct err *e)
+{
+    switch ((int)ev->kind) {
+    case EVENT_OPERATION_ADD: return add(a, ev, e);
+    case EVENT_RERUN: return rerun(a, ev, e);
+    case EVENT_DATA_SET: return data_set(a, ev, e);
+    case EVENT_RETRY_NODEROLE:
+        if (ev->id == 0 || ev->id >= a->noderoles.n)
+            return err_set(e, ERR_NOT_FOUND, "no noderole %u", ev->id);
+        return retry_noderole(a, ev->id) ? 0 : retry_nothing(e, "noderole", ev->id);
+    case EVENT_RETRY_TASK:
+    case EVENT_POKE:
+    case EVENT_RESOLVE:
+        if (!task_exists(a, ev->id))
+            return err_set(e, ERR_NOT_FOUND, "no task %u", ev->id);
+        if (ev->kind == EVENT_POKE)
+            return poke(a, ev->id, e);
+        if (ev->kind == EVENT_RESOLVE)
+            return resolve(a, ev->id, ev->flag, e);
+        if (!task_may_retry(a, ev->id))
+            return retry_nothing(e, "task", ev->id);
+        reopen(a, task_op(a, ev->id));
+        reset_task(a, ev->id);
+        return 0;
+    default: break;
+    }
+    if (ev->id == 0 || ev->id >= a->ops.n || !a->ops.at[ev->id].exists)
+        return err_set(e, ERR_NOT_FOUND, "no operation %u", ev->id);
+    if (ev->kind == EVENT_CANCEL)
+        return cancel(a, ev->id, ev->flag, e);
+    if (ev->kind == EVENT_RESUME)
+        return resume(a, ev->id, e);
+    return retry_operation(a, ev->id, e);
+}
+
+/* Could anything that holds this pool go on?  Only looked at when nothing runs and no timer is armed. */
+static bool pool_holder_can_move(const struct anneal *a, uint32_t pool)
+{
+    for (uint32_t t = 1; t < a->task_end; t++) {
+        const struct span *s = &a->spans.at[a->tasks[t].span];
+        if (!a->tasks[t].span || !s->held || a->task_state[t] != TASK_READY)
+            continue;
+        for (uint32_t i = 0; i < s->n_pools; i++)
+            if (s->pools[i] == pool)
+                return true; /* it waits for a node, a worker or a hold: that explains it */
+    }
+    return false;
+}
+
+void operation_find_stall(struct anneal *a)
+{
+    if (a->live_n > 0 || a->timers.n > 0 || a->totals_task[TASK_READY] == 0)
+        return;
+    for (uint32_t p = 1; p < a->pools.n; p++) {
+        const struct pool *pool = &a->pools.at[p];
+        if (!pool->exists || pool->closed || pool->taken == 0 || limits_pool_room(pool))
+            continue;
+        for (uint32_t l = pool->lanes; l; l = a->lanes.at[l].next_of_owner) {
+            const struct lane *lane = &a->lanes.at[l];
+            struct op *o = &a->ops.at[lane->op];
+            if (lane->n == 0 || a->tasks[lane->heap[0].task].lane != l || o->held ||
+                o->state != OPERATION_RUNNING || lane->op == OPERATION_STANDING ||
+                pool_holder_can_move(a, p))
+                continue;
+            set_state(a, lane->op, OPERATION_FAILED, REASON_STALLED);
+            o->held = true;
+            if (a->fx)
+                a->fx->stalled = lane->op;
+            return;
+        }
+    }
+}

@@ -1,0 +1,157 @@
+/* ripple.c - loss, refresh and early cut-off: how a change travels along need edges
+ *
+ * Loss takes every descendant that has begun out of service at once: its tasks start over, what runs may end
+ * and is recorded, nothing new starts.  A refresh re-runs one noderole while its children stay in service.
+ * Early cut-off ends a run without an attempt when every task would see what it saw at its last success.
+ *
+ * A descendant that has not begun needs nothing: its first tasks wait for tasks of its parents.  The
+ * walk stops there, so a loss costs the cone that really ran.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "annealer/annealer_i.h"
+
+#include "base/digest.h"
+
+enum { CONE_LARGE = 5000 }; /* noderoles: from here on rows are written in slices */
+
+uint64_t ripple_inputs(const struct anneal *a, uint32_t id)
+{
+    uint32_t n;
+    const uint32_t *parents = graph_in(&a->need, id, &n);
+    uint64_t h = mix64(0x616e6e65616cull, a->noderoles.at[id].data);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct noderole *p = &a->noderoles.at[parents[i]];
+        h = mix64(mix64(mix64(h, parents[i]), p->incarnation), p->exports);
+    }
+    return h;
+}
+
+static uint64_t task_input(const struct anneal *a, uint32_t t, uint64_t inputs)
+{
+    const struct def *d = &a->defs.at[a->tasks[t].def];
+    const struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
+    uint64_t boot = (d->flags & DEF_F_SURVIVES_REBOOT) ? 0 : a->nodes.at[nr->node].boot;
+    uint64_t h = mix64(mix64(d->digest, inputs), boot);
+    return h ? h : 1; /* 0 means: never succeeded */
+}
+
+uint64_t ripple_task_input(const struct anneal *a, uint32_t t)
+{
+    return task_input(a, t, a->noderoles.at[a->tasks[t].noderole].inputs);
+}
+
+bool ripple_unchanged(struct anneal *a, uint32_t id)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    if ((nr->mode & (MODE_BEGUN | MODE_FORCED)) || (nr->flags & NODEROLE_F_RERUN_ALWAYS) ||
+        nr->parents_stale > 0 || a->nodes.at[nr->node].alive != ALIVE_ALIVE)
+        return false;
+    bool destructive = (nr->flags & NODEROLE_F_DESTRUCTIVE) && nr->run_count > 0;
+    uint64_t inputs = ripple_inputs(a, id);
+    for (uint32_t i = 0; i < nr->n_tasks; i++) {
+        uint32_t t = nr->first_task + i;
+        enum task_state s = a->task_state[t];
+        if (a->tasks[t].live || (s != TASK_PENDING && s != TASK_READY))
+            return false;
+        if (!destructive && a->tasks[t].done_digest != task_input(a, t, inputs))
+            return false;
+    }
+    nr->inputs = inputs;
+    nr->reason = REASON_UNCHANGED;
+    for (uint32_t i = 0; i < nr->n_tasks; i++) {
+        uint32_t t = nr->first_task + i;
+        a->tasks[t].lane = 0;
+        task_go(a, t, TASKEV_UNCHANGED, REASON_UNCHANGED);
+        task_passed_on(a, t);
+        if (a->tasks[t].span)
+            limits_span_settle(a, a->tasks[t].span);
+    }
+    return true;
+}
+
+void ripple_rewind(struct anneal *a, uint32_t id, enum reason why)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    if (nr->op != OPERATION_STANDING && a->ops.at[nr->op].state != OPERATION_RUNNING)
+        noderole_adopt(a, id, OPERATION_STANDING);
+    nr->generation++;
+    nr->reason = (uint8_t)why;
+    nr->mode &= MODE_DERIVE;
+    for (uint32_t i = 0; i < nr->n_tasks; i++) {
+        uint32_t t = nr->first_task + i;
+        enum task_state s = a->task_state[t];
+        if (s == TASK_FAILED || s == TASK_DEP_FAILED || s == TASK_CANCELLED)
+            continue; /* these wait for a person's word */
+        a->tasks[t].tries = 0;
+        a->tasks[t].lane = 0;
+        if (a->tasks[t].live)
+            attempt_supersede(a, t);
+        if (s != TASK_PENDING)
+            task_go(a, t, TASKEV_RESET, why);
+        if (task_state_passed(s))
+            task_taken_back(a, t);
+        if (a->unmet[t] == 0)
+            task_settle_later(a, t);
+        if (a->tasks[t].span)
+            limits_span_settle(a, a->tasks[t].span);
+    }
+    noderole_changed(a, id);
+    noderole_derive_later(a, id);
+}
+
+static size_t lose_descendants(struct anneal *a, uint32_t id, enum reason why, bool resume)
+{
+    size_t base = a->walk.n, lost = 0;
+    uint32_t epoch = ++a->epoch;
+    vec_push(&a->walk, id);
+    while (a->walk.n > base) {
+        uint32_t n, at = a->walk.at[--a->walk.n];
+        const uint32_t *children = graph_out(&a->need, at, &n);
+        for (uint32_t i = 0; i < n; i++) {
+            struct noderole *c = &a->noderoles.at[children[i]];
+            bool begun = c->passed > 0 || c->live > 0 || c->cancelled > 0 ||
+                         noderole_in_service(c->state, c->target);
+            if (c->visited == epoch || (!begun && !resume))
+                continue;
+            c->visited = epoch;
+#ifndef ANNEAL_DEFECT_RIPPLE
+            if (begun)
+                ripple_rewind(a, children[i], why);
+#endif
+            vec_push(&a->walk, children[i]);
+            lost++;
+        }
+    }
+    return lost;
+}
+
+void ripple_loss(struct anneal *a, uint32_t id, enum reason why)
+{
+    if (lose_descendants(a, id, why, false) >= CONE_LARGE && a->fx)
+        vec_push(&a->fx->cones, id);
+}
+
+void ripple_loss_resume(struct anneal *a, uint32_t id)
+{
+    const struct noderole *nr = &a->noderoles.at[id];
+    for (uint32_t i = 0; i < nr->n_tasks; i++)
+        if (a->task_state[nr->first_task + i] == TASK_FAILED)
+            task_fail_cone(a, nr->first_task + i);
+    (void)lose_descendants(a, id, REASON_PARENT_LOST, true);
+}
+
+void ripple_refresh(struct anneal *a, uint32_t id, enum reason why, bool forced)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    if (nr->failed > 0 || nr->state == NODEROLE_PROPOSED || nr->state == NODEROLE_REMOVED)
+        return; /* a retry will see the new data */
+    if (nr->state == NODEROLE_ACTIVE && !(nr->mode & MODE_REFRESH)) {
+        ripple_rewind(a, id, why);
+        nr->mode |= MODE_REFRESH | (forced ? MODE_FORCED : 0);
+    } else if (nr->mode & MODE_BEGUN) {
+        nr->mode |= MODE_AGAIN | (forced ? MODE_AGAIN_FORCED : 0);
+    } else if (forced) {
+        nr->mode |= MODE_FORCED;
+    }
+    noderole_changed(a, id);
+}

@@ -1,0 +1,223 @@
+/* view.c - reading the engine: copies of what others may see */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "annealer/annealer_i.h"
+
+#include <stdlib.h>
+
+bool anneal_task(const struct anneal *a, uint32_t id, struct task_view *v)
+{
+    if (!task_exists(a, id))
+        return false;
+    const struct task *t = &a->tasks[id];
+    const struct noderole *nr = &a->noderoles.at[t->noderole];
+    *v = (struct task_view){.id = id, .noderole = t->noderole, .node = nr->node,
+                            .operation = nr->op, .def = t->def, .weight = t->weight,
+                            .span = t->span, .attempt = t->attempt, .tries = t->tries,
+                            .unmet = a->unmet[id], .state = a->task_state[id],
+                            .reason = t->reason};
+    if (t->live) {
+        const struct live *l = &a->lives.at[t->live];
+        v->started_ms = l->started_ms;
+        v->deadline_ms = l->deadline_ms;
+        v->wake_ms = l->kind == LIVE_RUN ? 0 : l->wake_ms;
+        v->asks = l->asks;
+        v->superseded_runs = l->flags & LIVEF_SUPERSEDED;
+    }
+    return true;
+}
+
+bool anneal_noderole(const struct anneal *a, uint32_t id, struct noderole_view *v)
+{
+    if (id == 0 || id >= a->noderoles.n)
+        return false;
+    const struct noderole *nr = &a->noderoles.at[id];
+    *v = (struct noderole_view){.id = id, .node = nr->node, .operation = nr->op,
+                                .first_task = nr->first_task, .n_tasks = nr->n_tasks,
+                                .cohort = nr->cohort, .generation = nr->generation,
+                                .incarnation = nr->incarnation, .run_count = nr->run_count,
+                                .parents_out = nr->parents_out, .state = nr->state,
+                                .target = nr->target, .reason = nr->reason, .flags = nr->flags,
+                                .exports = nr->exports, .data = nr->data};
+    return true;
+}
+
+bool anneal_node(const struct anneal *a, uint32_t id, struct node_view *v)
+{
+    if (id == 0 || id >= a->nodes.n || !a->nodes.at[id].exists)
+        return false;
+    const struct node *n = &a->nodes.at[id];
+    *v = (struct node_view){.id = id, .slots = n->slots, .used = n->used, .errors = n->errors,
+                            .noderoles = n->noderoles, .available = n->available,
+                            .alive = n->alive, .silent_ms = n->silent_ms, .machine = n->machine,
+                            .boot = n->boot, .frozen = a->freeze_on_error && n->errors > 0,
+                            .gone = n->gone};
+    return true;
+}
+
+bool anneal_operation(const struct anneal *a, uint32_t id, struct operation_view *v)
+{
+    if (id == 0 || id >= a->ops.n || !a->ops.at[id].exists)
+        return false;
+    const struct op *o = &a->ops.at[id];
+    *v = (struct operation_view){.id = id, .tenant = o->tenant, .live = o->live,
+                                 .state = o->state, .reason = o->reason, .class = o->class,
+                                 .held = o->held, .ended_ms = o->ended_ms, .total = o->total,
+                                 .done = o->done, .failed = o->failed};
+    for (int s = 0; s < TASK_STATE_COUNT; s++)
+        v->counts[s] = o->counts[s];
+    return true;
+}
+
+static uint32_t lanes_waiting(const struct anneal *a, uint32_t first)
+{
+    uint32_t n = 0;
+    for (uint32_t l = first; l; l = a->lanes.at[l].next_of_owner)
+        for (size_t i = 0; i < a->lanes.at[l].n; i++)
+            n += a->tasks[a->lanes.at[l].heap[i].task].lane == l;
+    return n;
+}
+
+bool anneal_pool(const struct anneal *a, uint32_t id, struct pool_view *v)
+{
+    if (id == 0 || id >= a->pools.n || !a->pools.at[id].exists)
+        return false;
+    const struct pool *p = &a->pools.at[id];
+    *v = (struct pool_view){.id = id, .size = p->size, .taken = p->taken,
+                            .elsewhere = p->elsewhere, .waiting = lanes_waiting(a, p->lanes),
+                            .closed = p->closed};
+    return true;
+}
+
+bool anneal_jig(const struct anneal *a, uint32_t id, struct jig_view *v)
+{
+    if (id == 0 || id >= a->jigs.n || !a->jigs.at[id].exists)
+        return false;
+    const struct jig *j = &a->jigs.at[id];
+    *v = (struct jig_view){.id = id, .slots = j->slots, .taken = j->taken,
+                           .waiting = lanes_waiting(a, j->lanes), .active = j->active};
+    return true;
+}
+
+uint32_t anneal_task_end(const struct anneal *a)
+{
+    return a->task_end;
+}
+uint32_t anneal_noderole_end(const struct anneal *a)
+{
+    return (uint32_t)a->noderoles.n;
+}
+uint32_t anneal_node_end(const struct anneal *a)
+{
+    return (uint32_t)a->nodes.n;
+}
+uint32_t anneal_operation_end(const struct anneal *a)
+{
+    return (uint32_t)a->ops.n;
+}
+uint32_t anneal_pool_end(const struct anneal *a)
+{
+    return (uint32_t)a->pools.n;
+}
+uint32_t anneal_def_end(const struct anneal *a)
+{
+    return (uint32_t)a->defs.n;
+}
+uint32_t anneal_span_end(const struct anneal *a)
+{
+    return (uint32_t)a->spans.n;
+}
+
+const uint32_t *anneal_task_deps(const struct anneal *a, uint32_t t, uint32_t *ret_n)
+{
+    return graph_in(&a->order, t, ret_n);
+}
+const uint32_t *anneal_task_nexts(const struct anneal *a, uint32_t t, uint32_t *ret_n)
+{
+    return graph_out(&a->order, t, ret_n);
+}
+const uint32_t *anneal_parents(const struct anneal *a, uint32_t nr, uint32_t *ret_n)
+{
+    return graph_in(&a->need, nr, ret_n);
+}
+const uint32_t *anneal_children(const struct anneal *a, uint32_t nr, uint32_t *ret_n)
+{
+    return graph_out(&a->need, nr, ret_n);
+}
+
+const uint32_t *anneal_span_pools(const struct anneal *a, uint32_t span, uint32_t *ret_n,
+                                  bool *ret_held)
+{
+    *ret_n = a->spans.at[span].n_pools;
+    *ret_held = a->spans.at[span].held;
+    return a->spans.at[span].pools;
+}
+
+uint32_t anneal_node_first_noderole(const struct anneal *a, uint32_t node)
+{
+    return node < a->nodes.n ? a->nodes.at[node].first_noderole : 0;
+}
+uint32_t anneal_node_next_noderole(const struct anneal *a, uint32_t nr)
+{
+    return a->noderoles.at[nr].next_on_node;
+}
+
+bool anneal_attempt_open(const struct anneal *a, uint32_t t, uint32_t attempt)
+{
+    if (!task_exists(a, t) || !a->tasks[t].live)
+        return false;
+    const struct live *l = &a->lives.at[a->tasks[t].live];
+    return l->kind != LIVE_BACKOFF && l->number == attempt;
+}
+
+void anneal_each_open_attempt(const struct anneal *a,
+                              void (*fn)(void *arg, const struct open_attempt *o), void *arg)
+{
+    for (uint32_t t = 1; t < a->task_end; t++) {
+        const struct live *l = &a->lives.at[a->tasks[t].live];
+        if (!a->tasks[t].live || l->kind == LIVE_BACKOFF)
+            continue;
+        fn(arg, &(struct open_attempt){.task = t, .attempt = l->number, .asks = l->asks,
+                                       .waiting = l->kind == LIVE_WAIT,
+                                       .stopping = l->flags & LIVEF_STOPPING});
+    }
+}
+
+bool anneal_suspect(const struct anneal *a)
+{
+    return a->suspect;
+}
+
+uint32_t anneal_capacity(const struct anneal *a, uint32_t *ret_used)
+{
+    if (ret_used)
+        *ret_used = a->capacity_used;
+    return a->capacity;
+}
+
+void anneal_totals(const struct anneal *a, uint64_t noderoles[NODEROLE_STATE_COUNT],
+                   uint64_t tasks[TASK_STATE_COUNT])
+{
+    for (int s = 0; s < NODEROLE_STATE_COUNT; s++)
+        noderoles[s] = a->totals_noderole[s];
+    for (int s = 0; s < TASK_STATE_COUNT; s++)
+        tasks[s] = a->totals_task[s];
+}
+
+size_t anneal_bytes(const struct anneal *a)
+{
+    size_t n = sizeof *a + graph_bytes(&a->order) + graph_bytes(&a->need);
+    n += a->task_cap * (sizeof *a->tasks + sizeof *a->unmet + 1);
+    n += a->noderoles.cap * sizeof *a->noderoles.at + a->defs.cap * sizeof *a->defs.at;
+    n += a->nodes.cap * sizeof *a->nodes.at + a->ops.cap * sizeof *a->ops.at;
+    n += a->pools.cap * sizeof *a->pools.at + a->spans.cap * sizeof *a->spans.at;
+    n += a->jigs.cap * sizeof *a->jigs.at + a->lives.cap * sizeof *a->lives.at;
+    n += a->lanes.cap * sizeof *a->lanes.at + a->timers.cap * sizeof *a->timers.at;
+    n += (a->free_lives.cap + a->free_lanes.cap + a->settle.cap + a->derive.cap + a->walk.cap +
+          a->touched.cap) * sizeof(uint32_t);
+    for (size_t i = 0; i < a->lanes.n; i++)
+        n += a->lanes.at[i].cap * sizeof(struct start_key);
+    for (size_t i = 0; i < a->ops.n; i++)
+        n += a->ops.at[i].heap_cap * sizeof(struct candidate) +
+             a->ops.at[i].noderoles.cap * sizeof(uint32_t);
+    return n + a->span_mem.total_bytes;
+}

@@ -1,0 +1,245 @@
+/* routes.c - the one list of routes
+ *
+ * Lines of one path stand together, since OpenAPI groups methods by path.  A parameter's name decides
+ * its schema (path_params below).  Success statuses say what the server's reply may turn into: 204
+ * without a body, 201 with a location, 202 while work goes on, 200 else.
+ * To add a route: a line here, its schemas in schemas.json, its operation in server/server.h, a line in
+ * docs/rfc/05-api.md, and a step in tests/contract/contract.py, which fails until it is exercised.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/api.h"
+#include "api/book_i.h"
+
+#include <string.h>
+
+#define OP(name) .id = #name, .op = server_##name
+#define SPECIAL(name, what) .id = name, .special = API_SPECIAL_##what
+#define DOC(group, text) .tag = group, .summary = text
+#define FOR(who) .scope = SCOPE_##who
+#define QUERY(...) .query = (const struct api_param[]){__VA_ARGS__, {0}}
+#define TAKES(schema) .request = schema
+#define GIVES(schema, statuses) .response = schema, .success = (statuses)
+#define GIVES_NOTHING .success = API_204
+#define LIST_OF(schema) .response = schema, .success = API_200, .flags = API_LIST
+#define FLAGS(f) .flags = (f)
+#define REFUSES(r) .refuses = (r)
+
+#define BY_NODE                                                                                    \
+    {                                                                                              \
+        "node", "NodeRef", "Of this node."                                                         \
+    }
+#define BY_ROLE                                                                                    \
+    {                                                                                              \
+        "role", "Name", "Of this role."                                                            \
+    }
+#define BY_DEPLOYMENT                                                                              \
+    {                                                                                              \
+        "deployment", "DeploymentRef", "Of this deployment."                                       \
+    }
+
+/* clang-format off */
+static const struct api_route routes[] = {
+{API_GET, "/metrics", SPECIAL("metrics", METRICS), DOC("server", "Prometheus metrics"), FOR(NONE),
+ GIVES(NULL, API_200), FLAGS(API_TEXT)},
+{API_GET, "/v1/health", SPECIAL("health", HEALTH), DOC("server", "The process answers"), FOR(NONE),
+ GIVES("Health", API_200)},
+{API_GET, "/v1/ready", SPECIAL("ready", READY), DOC("server", "The server works; 503 until it does"),
+ FOR(NONE), GIVES("Ready", API_200)},
+{API_GET, "/v1/version", SPECIAL("version", VERSION), DOC("server", "What runs here"), FOR(NONE),
+ GIVES("Version", API_200)},
+{API_GET, "/v1/openapi.json", SPECIAL("openapi", OPENAPI), DOC("server", "This document"), FOR(NONE),
+ GIVES("Document", API_200)},
+{API_GET, "/v1/status", OP(status), DOC("server", "Counts, open operations, health of the store"),
+ FOR(READ), GIVES("Status", API_200)},
+{API_POST, "/v1/admin/backup", OP(admin_backup), DOC("server", "Copy the store to a file on the server"),
+ FOR(ADMIN), TAKES("Backup"), GIVES("BackupResult", API_200 | API_202), REFUSES(API_409 | API_422)},
+{API_POST, "/v1/admin/check", OP(admin_check), DOC("server", "Check the store"), FOR(ADMIN),
+ GIVES("CheckResult", API_200)},
+{API_POST, "/v1/admin/confirm-dead", OP(admin_confirm_dead),
+ DOC("server", "The silent nodes are dead indeed"), FOR(ADMIN),
+ GIVES("ConfirmDeadResult", API_200), REFUSES(API_409)},
+
+{API_GET, "/v1/tokens", OP(token_list), DOC("tokens", "List tokens"), FOR(ADMIN), LIST_OF("Token")},
+{API_POST, "/v1/tokens", OP(token_create), DOC("tokens", "Make a token; the only time its secret is shown"),
+ FOR(ADMIN), TAKES("TokenCreate"), GIVES("Token", API_201), FLAGS(API_NO_STORE), REFUSES(API_409)},
+{API_DELETE, "/v1/tokens/{id}", OP(token_revoke), DOC("tokens", "Revoke a token"), FOR(ADMIN),
+ GIVES_NOTHING, REFUSES(API_409)},
+
+{API_GET, "/v1/nodes", OP(node_list), DOC("nodes", "List nodes"), FOR(READ), LIST_OF("Node"),
+ QUERY({"selector", "Selector", "Nodes that match."},
+       {"state", "NoderoleState", "In this state."},
+       {"alive", "AliveState", "Believed to be so."},
+       BY_DEPLOYMENT)},
+{API_POST, "/v1/nodes", OP(node_create), DOC("nodes", "Add a node"), FOR(OPERATE), TAKES("NodeCreate"),
+ GIVES("Node", API_201), REFUSES(API_409 | API_422)},
+{API_GET, "/v1/nodes/{node}", OP(node_get), DOC("nodes", "Read a node"), FOR(READ),
+ GIVES("Node", API_200)},
+{API_PATCH, "/v1/nodes/{node}", OP(node_patch), DOC("nodes", "Change a node"), FOR(OPERATE),
+ TAKES("NodePatch"), GIVES("Node", API_200), FLAGS(API_IF_MATCH), REFUSES(API_409 | API_422)},
+{API_DELETE, "/v1/nodes/{node}", OP(node_delete), DOC("nodes", "Remove a node"), FOR(OPERATE),
+ GIVES_NOTHING, FLAGS(API_IF_MATCH), REFUSES(API_409 | API_422)},
+{API_POST, "/v1/nodes/{node}/report", OP(node_report), DOC("nodes", "Tell what a probe saw"),
+ FOR(OPERATE), TAKES("NodeReport"), GIVES("Node", API_200), REFUSES(API_409 | API_422)},
+{API_GET, "/v1/groups", OP(group_list), DOC("nodes", "List groups of nodes"), FOR(READ),
+ LIST_OF("Group")},
+
+{API_GET, "/v1/catalog", OP(catalog_get), DOC("catalog", "The live generation"), FOR(READ),
+ GIVES("Catalog", API_200)},
+{API_POST, "/v1/catalog", OP(catalog_load), DOC("catalog", "Load a generation, whole or not at all"),
+ FOR(OPERATE), TAKES("CatalogLoad"), GIVES("Catalog", API_200 | API_201), REFUSES(API_409 | API_422)},
+{API_GET, "/v1/catalog/generations", OP(catalog_generations), DOC("catalog", "List generations"),
+ FOR(READ), LIST_OF("Catalog")},
+{API_GET, "/v1/barclamps", OP(barclamp_list), DOC("catalog", "List barclamps"), FOR(READ),
+ LIST_OF("Barclamp")},
+{API_GET, "/v1/roles", OP(role_list), DOC("catalog", "List roles"), FOR(READ), LIST_OF("Role")},
+{API_GET, "/v1/roles/{role}", OP(role_get), DOC("catalog", "Read a role"), FOR(READ),
+ GIVES("Role", API_200)},
+{API_POST, "/v1/roles/{role}/rerun", OP(role_rerun), DOC("catalog", "Run a role again where it is bound"),
+ FOR(OPERATE), TAKES("RoleRerun"), GIVES("Operation", API_200 | API_202), FLAGS(API_BODY_OPTIONAL),
+ REFUSES(API_409 | API_422)},
+{API_GET, "/v1/jigs", OP(jig_list), DOC("catalog", "List jigs"), FOR(READ), LIST_OF("Jig")},
+{API_GET, "/v1/jigs/{jig}", OP(jig_get), DOC("catalog", "Read a jig"), FOR(READ),
+ GIVES("Jig", API_200)},
+{API_PATCH, "/v1/jigs/{jig}", OP(jig_patch), DOC("catalog", "Switch a jig on or off"), FOR(OPERATE),
+ TAKES("JigPatch"), GIVES("Jig", API_200), FLAGS(API_IF_MATCH)},
+
+{API_GET, "/v1/pools", OP(pool_list), DOC("pools", "List pools"), FOR(READ), LIST_OF("Pool")},
+{API_GET, "/v1/pools/{pool}", OP(pool_get), DOC("pools", "Read a pool"), FOR(READ),
+ GIVES("Pool", API_200)},
+{API_PUT, "/v1/pools/{pool}", OP(pool_put), DOC("pools", "Set a pool; made if it is not there"),
+ FOR(OPERATE), TAKES("PoolPut"), GIVES("Pool", API_200 | API_201), FLAGS(API_IF_MATCH),
+ REFUSES(API_422)},
+
+{API_GET, "/v1/deployments", OP(deployment_list), DOC("deployments", "List deployments"), FOR(READ),
+ LIST_OF("Deployment")},
+{API_POST, "/v1/deployments", OP(deployment_create), DOC("deployments", "Make a deployment"),
+ FOR(OPERATE), TAKES("DeploymentCreate"), GIVES("Deployment", API_201), REFUSES(API_409 | API_422)},
+{API_GET, "/v1/deployments/{deployment}", OP(deployment_get), DOC("deployments", "Read a deployment"),
+ FOR(READ), GIVES("Deployment", API_200)},
+{API_PATCH, "/v1/deployments/{deployment}", OP(deployment_patch),
+ DOC("deployments", "Change a deployment"), FOR(OPERATE), TAKES("DeploymentPatch"),
+ GIVES("Deployment", API_200), FLAGS(API_IF_MATCH)},
+{API_DELETE, "/v1/deployments/{deployment}", OP(deployment_delete),
+ DOC("deployments", "Remove an empty deployment"), FOR(OPERATE), GIVES_NOTHING, FLAGS(API_IF_MATCH),
+ REFUSES(API_409 | API_422)},
+{API_POST, "/v1/deployments/{deployment}/bind", OP(deployment_bind),
+ DOC("deployments", "Bind roles to nodes, whole or not at all"), FOR(OPERATE), TAKES("Bind"),
+ GIVES("BindResult", API_200 | API_202), REFUSES(API_409 | API_422)},
+
+{API_GET, "/v1/noderoles", OP(noderole_list), DOC("noderoles", "List noderoles"), FOR(READ),
+ LIST_OF("Noderole"),
+ QUERY({"state", "NoderoleState", "In this state."}, BY_ROLE, BY_NODE, BY_DEPLOYMENT)},
+{API_GET, "/v1/noderoles/{id}", OP(noderole_get), DOC("noderoles", "Read a noderole"), FOR(READ),
+ GIVES("Noderole", API_200)},
+{API_PUT, "/v1/noderoles/{id}/data", OP(noderole_data), DOC("noderoles", "Replace its user data"),
+ FOR(OPERATE), TAKES("Document"), GIVES("Noderole", API_200 | API_202), FLAGS(API_IF_MATCH),
+ REFUSES(API_409 | API_422)},
+{API_POST, "/v1/noderoles/{id}/rerun", OP(noderole_rerun), DOC("noderoles", "Run it again"),
+ FOR(OPERATE), GIVES("Operation", API_200 | API_202), REFUSES(API_409 | API_422)},
+{API_POST, "/v1/noderoles/{id}/retry", OP(noderole_retry), DOC("noderoles", "Retry what failed in it"),
+ FOR(OPERATE), GIVES("Noderole", API_200 | API_202), REFUSES(API_409 | API_422)},
+
+{API_GET, "/v1/operations", OP(operation_list), DOC("operations", "List operations"), FOR(READ),
+ LIST_OF("Operation"), QUERY({"state", "OperationState", "In this state."})},
+{API_GET, "/v1/operations/{id}", OP(operation_get), DOC("operations", "Read an operation"), FOR(READ),
+ GIVES("Operation", API_200)},
+{API_POST, "/v1/operations/{id}/cancel", OP(operation_cancel),
+ DOC("operations", "Start nothing more of it"), FOR(OPERATE), TAKES("OperationCancel"),
+ GIVES("Operation", API_200 | API_202), FLAGS(API_BODY_OPTIONAL), REFUSES(API_409)},
+{API_POST, "/v1/operations/{id}/retry", OP(operation_retry), DOC("operations", "Retry what failed in it"),
+ FOR(OPERATE), GIVES("Operation", API_200 | API_202), REFUSES(API_409 | API_422)},
+{API_POST, "/v1/operations/{id}/resume", OP(operation_resume),
+ DOC("operations", "Lift the hold of a cancelled one"), FOR(OPERATE),
+ GIVES("Operation", API_200 | API_202), REFUSES(API_409 | API_422)},
+
+{API_GET, "/v1/tasks", OP(task_list), DOC("tasks", "List tasks"), FOR(READ), LIST_OF("Task"),
+ QUERY({"state", "TaskState", "In this state."}, BY_NODE,
+       {"operation", "Id", "Of this operation."}, {"noderole", "Id", "Of this noderole."})},
+{API_GET, "/v1/tasks/{id}", OP(task_get), DOC("tasks", "Read a task"), FOR(READ),
+ GIVES("Task", API_200)},
+{API_POST, "/v1/tasks/{id}/retry", OP(task_retry), DOC("tasks", "Retry it with a fresh budget"),
+ FOR(OPERATE), GIVES("Task", API_200 | API_202), REFUSES(API_409 | API_422)},
+{API_POST, "/v1/tasks/{id}/poke", OP(task_poke), DOC("tasks", "Ask a waiting one again now"),
+ FOR(OPERATE), GIVES("Task", API_200 | API_202), REFUSES(API_409)},
+{API_POST, "/v1/tasks/{id}/resolve", OP(task_resolve),
+ DOC("tasks", "Say what became of an uncertain one"), FOR(OPERATE), TAKES("TaskResolve"),
+ GIVES("Task", API_200 | API_202), REFUSES(API_409)},
+{API_GET, "/v1/tasks/{id}/attempts", OP(task_attempts), DOC("tasks", "List its attempts"), FOR(READ),
+ LIST_OF("Attempt")},
+{API_GET, "/v1/tasks/{id}/attempts/{number}/log", SPECIAL("attempt_log", LOG),
+ DOC("tasks", "What an attempt printed"), FOR(READ), GIVES(NULL, API_200), FLAGS(API_TEXT),
+ QUERY({"from", "Count", "Skip this many bytes."},
+       {"follow", "Flag", "Go on until the attempt has ended."})},
+
+{API_GET, "/v1/workers", OP(worker_list), DOC("server", "List workers"), FOR(READ), LIST_OF("Worker")},
+{API_GET, "/v1/events", SPECIAL("events", EVENTS), DOC("events", "Read or follow the journal"),
+ FOR(READ), GIVES("EventList", API_200),
+ QUERY({"since", "Count", "Events after this number; a stream starts now, a list at the oldest."},
+       {"limit", "Limit", "At most so many; lists only."})},
+{API_GET, "/v1/why/{kind}/{object}", OP(why), DOC("server", "Why is it as it is?"), FOR(READ),
+ GIVES("Why", API_200)},
+};
+
+/* What a name in braces stands for, wherever it stands. */
+static const struct api_param path_params[] = {
+    {"node", "NodeRef", "Name or id of a node."},
+    {"deployment", "DeploymentRef", "Name or id of a deployment."},
+    {"role", "Name", "Name of a role."},
+    {"jig", "Name", "Name of a jig."},
+    {"pool", "Name", "Name of a pool."},
+    {"id", "Id", "Its id."},
+    {"number", "Id", "Number of an attempt, from 1."},
+    {"kind", "WhyKind", "What kind of object."},
+    {"object", "Text", "Its id or name; role@node for a binding."},
+};
+/* Of every list. */
+static const struct api_param page_params[] = {
+    {"limit", "Limit", "At most so many items; 100 unless told."},
+    {"after", "Cursor", "Items after this cursor."},
+    {0},
+};
+/* clang-format on */
+
+const struct api_route *api_route_at(size_t i)
+{
+    return i < api_route_count() ? &routes[i] : NULL;
+}
+
+size_t api_route_count(void)
+{
+    return sizeof routes / sizeof *routes;
+}
+
+const struct api_param *api_path_param(struct str name)
+{
+    for (size_t i = 0; i < sizeof path_params / sizeof *path_params; i++)
+        if (str_is(name, path_params[i].name))
+            return &path_params[i];
+    return NULL;
+}
+
+const struct api_param *api_page_params(void)
+{
+    return page_params;
+}
+
+const char *api_method_name(enum api_method m)
+{
+    static const char *const names[] = {
+#define X(id) #id,
+        API_METHODS(X)
+#undef X
+    };
+    return m < API_METHOD_COUNT ? names[m] : "?";
+}
+
+const char *api_scope_name(enum scope s)
+{
+    static const char *const names[] = {
+        [SCOPE_NONE] = "none",
+        [SCOPE_READ] = "read",
+        [SCOPE_OPERATE] = "operate",
+        [SCOPE_ADMIN] = "admin",
+    };
+    return s <= SCOPE_ADMIN ? names[s] : "?";
+}

@@ -1,0 +1,66 @@
+/* digest.c - BLAKE2b with 16 bytes of output
+ *
+ * libsodium chooses its fastest code in sodium_init(), which is thread-safe and does nothing the
+ * second time; without it the portable code would run.  Failing to start is a broken machine, not
+ * an error a caller could handle.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/digest.h"
+
+#include <assert.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+
+_Static_assert(sizeof(crypto_generichash_state) <= sizeof(struct digest_state), "opaque too small");
+_Static_assert(_Alignof(crypto_generichash_state) <= _Alignof(struct digest_state), "unaligned");
+_Static_assert(DIGEST_BYTES >= crypto_generichash_BYTES_MIN, "shorter than BLAKE2b allows");
+_Static_assert(DIGEST_HEX == 2 * DIGEST_BYTES + 1, "hex and a NUL");
+
+static crypto_generichash_state *digest_inner(struct digest_state *s)
+{
+    return (crypto_generichash_state *)(void *)s->opaque;
+}
+
+void digest_begin(struct digest_state *s)
+{
+    if (sodium_init() < 0)
+        abort();
+    crypto_generichash_init(digest_inner(s), NULL, 0, DIGEST_BYTES);
+}
+
+void digest_add(struct digest_state *s, const void *p, size_t n)
+{
+    if (n)
+        crypto_generichash_update(digest_inner(s), p, n);
+}
+
+struct digest digest_end(struct digest_state *s)
+{
+    struct digest d;
+    crypto_generichash_final(digest_inner(s), d.b, sizeof d.b);
+    return d;
+}
+
+struct digest digest_of(const void *p, size_t n)
+{
+    struct digest_state s;
+    digest_begin(&s);
+    digest_add(&s, p, n);
+    return digest_end(&s);
+}
+
+uint64_t digest_64(const void *p, size_t n)
+{
+    struct digest d = digest_of(p, n);
+    uint64_t v = 0;
+    for (int i = 7; i >= 0; i--)
+        v = v << 8 | d.b[i];
+    return v ? v : 1; /* 0 means "none" to the callers */
+}
+
+void digest_hex(const struct digest *d, char ret_hex[DIGEST_HEX])
+{
+    text_hex(d->b, sizeof d->b, ret_hex);
+}

@@ -1,0 +1,218 @@
+/* action_resolve.c - a role's actions: which task, by which jig, after which others
+ *
+ * A task that lists `requires` waits for exactly those of its action; one that does not waits for
+ * the task listed before it.  So a plain list runs from top to bottom.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "catalog/catalog.h"
+#include "catalog/catalog_i.h"
+
+#include "base/text.h"
+#include "graph/graph.h"
+#include "model/schema.h"
+#include "model/states.h"
+
+struct steps { /* one action being resolved */
+    struct catalog_step *at;
+    const struct value **where;
+    uint32_t n;
+};
+
+static const struct catalog_check *check_find(const struct load *l, struct str implementation)
+{
+    for (size_t i = 0; l->checks && i < l->checks->n; i++)
+        if (str_is(implementation, l->checks->at[i].implementation))
+            return &l->checks->at[i];
+    return NULL;
+}
+
+/* Each task is shown once to each implementation that may get it. */
+static void params_check(struct load *l, struct load_task *t, struct str implementation)
+{
+    const struct catalog_check *c = check_find(l, implementation);
+    struct err why;
+
+    if (!c || !c->params || str_eq(t->checked, implementation))
+        return;
+    t->checked = implementation;
+    err_clear(&why);
+    if (c->params(t->task.params, &why) >= 0)
+        return;
+    const struct value *at = schema_pointer_get(t->params, why.at);
+    if (!at)
+        at = t->at;
+    struct err *e = catalog_error(l, at, why.code ? why.code : ERR_INVALID, "task \"%s\": %s",
+                                  t->task.name.s, why.text);
+    if (why.hint[0])
+        (void)err_hint(e, "%s", why.hint);
+}
+
+/* The jig that runs a task: the role's, unless the task is for another implementation. */
+static uint32_t step_jig(struct load *l, const struct catalog_role *role, struct load_task *t)
+{
+    uintptr_t id;
+
+    if (role->jig == CATALOG_NONE)
+        return CATALOG_NONE; /* reported already */
+    if (!t->type.at || str_eq(t->type.name, l->jigs.at[role->jig].jig.implementation))
+        return role->jig;
+    if (strmap_get(&l->by_jig, t->type.name, &id))
+        return (uint32_t)id;
+    struct err *e = catalog_error(l, t->type.at, ERR_UNKNOWN_NAME,
+                                  "task \"%s\" is of type \"%s\", which no jig implements",
+                                  t->task.name.s, t->type.name.s);
+    catalog_hint_nearest(e, t->type.name, &l->by_jig);
+    return CATALOG_NONE;
+}
+
+/* The task that an entry of an action names or is; CATALOG_NONE, and reported, if there is none. */
+static uint32_t step_task(struct load *l, const struct value *item)
+{
+    uintptr_t id;
+
+    if (item->kind == VALUE_MAP)
+        return catalog_read_task_inline(l, item);
+    struct str name = catalog_read_name(l, item, "a task's name");
+    if (!name.n)
+        return CATALOG_NONE;
+    if (strmap_get(&l->by_task, name, &id))
+        return (uint32_t)id;
+    struct err *e = catalog_error(l, item, ERR_UNKNOWN_NAME, "unknown task \"%s\"", name.s);
+    catalog_hint_nearest(e, name, &l->by_task);
+    return CATALOG_NONE;
+}
+
+static uint32_t step_find(const struct load *l, const struct steps *s, struct str name)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (str_eq(l->tasks.at[s->at[i].task].task.name, name))
+            return i;
+    return CATALOG_NONE;
+}
+
+static void step_add(struct load *l, const struct load_role *r, struct steps *s,
+                     const struct value *item)
+{
+    uint32_t task = step_task(l, item);
+    if (task == CATALOG_NONE)
+        return;
+    struct load_task *t = &l->tasks.at[task];
+    uint32_t first = step_find(l, s, t->task.name);
+    if (first != CATALOG_NONE) {
+        catalog_twice(l, "task", t->task.name, catalog_where_of(item),
+                      catalog_where_of(s->where[first]));
+        return;
+    }
+    struct catalog_step step = {.task = task, .jig = step_jig(l, &r->role, t)};
+    if (t->repeat >= 0)
+        step.repeat = (uint8_t)t->repeat;
+    else
+        step.repeat = r->role.flags & ROLE_F_DESTRUCTIVE ? REPEAT_ONCE : REPEAT_SAFE;
+    if (step.jig != CATALOG_NONE)
+        params_check(l, t, l->jigs.at[step.jig].jig.implementation);
+    s->where[s->n] = item;
+    s->at[s->n++] = step;
+}
+
+static void step_after(struct load *l, struct steps *s, uint32_t step)
+{
+    const struct load_task *t = &l->tasks.at[s->at[step].task];
+    uint32_t room = t->requires.given ? t->requires.n : 1, n = 0;
+    uint32_t *after = arena_new(l->mem, uint32_t, room);
+
+    if (!t->requires.given && step)
+        after[n++] = step - 1;
+    for (uint32_t i = 0; i < t->requires.n; i++) {
+        uint32_t other = step_find(l, s, t->requires.at[i].name);
+        if (other != CATALOG_NONE) {
+            after[n++] = other;
+            continue;
+        }
+        struct err *e = catalog_error(l, t->requires.at[i].at, ERR_UNKNOWN_NAME,
+                                      "task \"%s\" requires \"%s\", which is not in this action",
+                                      t->task.name.s, t->requires.at[i].name.s);
+        if (!e)
+            continue;
+        struct strmap names = {0};
+        for (uint32_t k = 0; k < s->n; k++)
+            strmap_put(&names, l->tasks.at[s->at[k].task].task.name, k);
+        catalog_hint_nearest(e, t->requires.at[i].name, &names);
+        strmap_done(&names);
+    }
+    s->at[step].after = after;
+    s->at[step].n_after = n;
+}
+
+/* graph_sort() tells a circle as "each needs the one before it"; people read it the other way. */
+static void steps_circle(struct load *l, const struct steps *s, const uint32_t *circle, uint32_t n)
+{
+    SCOPED_BUF(path);
+
+    for (uint32_t i = 0; i <= n; i++) {
+        uint32_t task = s->at[circle[(2 * n - 1 - i) % n]].task;
+        buf_printf(&path, "%s%s", i ? " -> " : "", l->tasks.at[task].task.name.s);
+    }
+    catalog_error(l, s->where[circle[n - 1]], ERR_CYCLE, "tasks require each other: %s", path.data);
+}
+
+static void steps_check_order(struct load *l, const struct steps *s)
+{
+    SCOPED_ARENA(mem);
+    uint32_t *first = arena_new(&mem, uint32_t, s->n + 1), n_deps = 0, n_circle = 0;
+    uint32_t *order = arena_new(&mem, uint32_t, s->n), *circle = arena_new(&mem, uint32_t, s->n);
+
+    for (uint32_t i = 0; i < s->n; i++)
+        first[i + 1] = first[i] + s->at[i].n_after;
+    uint32_t *deps = arena_new(&mem, uint32_t, first[s->n]);
+    for (uint32_t i = 0; i < s->n; i++)
+        for (uint32_t k = 0; k < s->at[i].n_after; k++)
+            deps[n_deps++] = s->at[i].after[k];
+    if (!graph_sort(s->n, first, deps, order, circle, &n_circle))
+        steps_circle(l, s, circle, n_circle);
+}
+
+static struct catalog_action action_resolve(struct load *l, const struct load_role *r,
+                                            struct str name, const struct value *list)
+{
+    struct steps s = {arena_new(l->mem, struct catalog_step, list->n),
+                      arena_new(&l->scratch, const struct value *, list->n), 0};
+
+    for (uint32_t i = 0; i < list->n; i++)
+        step_add(l, r, &s, &list->items[i]);
+    for (uint32_t i = 0; i < s.n; i++)
+        step_after(l, &s, i);
+    steps_check_order(l, &s);
+    return (struct catalog_action){name, s.at, s.n};
+}
+
+static struct catalog_action action_noop(struct load *l, uint32_t noop)
+{
+    struct catalog_step *step = arena_new(l->mem, struct catalog_step, 1);
+    uintptr_t jig = 0;
+    strmap_get(&l->by_jig, str_of("noop"), &jig);
+    *step = (struct catalog_step){.task = noop, .jig = (uint32_t)jig, .repeat = REPEAT_SAFE};
+    return (struct catalog_action){str_of("converge"), step, 1};
+}
+
+void catalog_resolve_actions(struct load *l, uint32_t role, uint32_t noop)
+{
+    struct load_role *r = &l->roles.at[role];
+    uint32_t listed = r->actions ? r->actions->n : 0, n = 1;
+    struct catalog_action *actions = arena_new(l->mem, struct catalog_action, listed + 1);
+
+    for (uint32_t i = 0; i < listed; i++) {
+        const struct member *m = &r->actions->members[i];
+        struct str name = {arena_strndup(l->mem, m->key, m->key_n), m->key_n};
+        if (!text_is_name(name)) {
+            catalog_error(l, &m->v, ERR_INVALID, "\"%s\" cannot be an action's name", name.s);
+            continue;
+        }
+        const struct value *list = catalog_read_list(l, &m->v, "an action");
+        bool converge = str_is(name, "converge");
+        actions[converge ? 0 : n++] = action_resolve(l, r, name, list);
+    }
+    if (!actions[0].n_steps)
+        actions[0] = action_noop(l, noop);
+    r->role.actions = actions;
+    r->role.n_actions = n;
+}

@@ -1,0 +1,188 @@
+/* barclamp_read.c - a barclamp's own file: who it is, its jigs and its pools */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "catalog/catalog.h"
+#include "catalog/catalog_i.h"
+
+#include "model/states.h"
+
+enum { POOL_MAX_SIZE = 1000000 };
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+static const char *const reach_names[] = {
+#define X(id, text) text,
+    REACHES(X)
+#undef X
+};
+
+/* --- jigs --- */
+
+static void jig_name(struct load *l, const struct value *v, void *object)
+{
+    ((struct load_jig *)object)->jig.name = catalog_read_name(l, v, "a jig's name");
+}
+
+static void jig_implementation(struct load *l, const struct value *v, void *object)
+{
+    ((struct load_jig *)object)->jig.implementation = catalog_read_name(l, v, "an implementation");
+}
+
+static void jig_implementor(struct load *l, const struct value *v, void *object)
+{
+    struct load_jig *j = object;
+    j->implementor = (struct load_name){catalog_read_name(l, v, "a role's name"), v};
+}
+
+static void jig_active(struct load *l, const struct value *v, void *object)
+{
+    ((struct load_jig *)object)->jig.active = catalog_read_bool(l, v, "\"active\"");
+}
+
+static void jig_reach(struct load *l, const struct value *v, void *object)
+{
+    struct load_jig *j = object;
+    j->jig.reach = (uint8_t)catalog_read_choice(l, v, "\"reach\"", reach_names, COUNT(reach_names));
+}
+
+static const struct field jig_fields[] = {
+    {"name", jig_name},     {"implementation", jig_implementation},
+    {"active", jig_active}, {"implementor", jig_implementor},
+    {"reach", jig_reach},
+};
+
+void catalog_read_jig(struct load *l, const struct value *v)
+{
+    struct load_jig j = {.at = v, .jig = {.implementor = CATALOG_NONE, .active = true}};
+
+    if (l->jigs.n >= CATALOG_MAX_JIGS) {
+        catalog_error(l, v, ERR_LIMIT, "more than %d jigs", CATALOG_MAX_JIGS);
+        return;
+    }
+    j.jig.where = catalog_where_of(v);
+    if (!catalog_read_fields(l, v, "a jig", jig_fields, COUNT(jig_fields), &j))
+        return;
+    if (!j.jig.name.n) {
+        if (!value_get(v, "name"))
+            catalog_error(l, v, ERR_INVALID, "a jig needs a name");
+        return;
+    }
+    if (!j.jig.implementation.n)
+        j.jig.implementation = j.jig.name;
+    uint32_t first = catalog_index_add(&l->by_jig, j.jig.name, (uint32_t)l->jigs.n);
+    if (first != CATALOG_NONE)
+        catalog_twice(l, "jig", j.jig.name, j.jig.where, l->jigs.at[first].jig.where);
+    vec_push(&l->jigs, j);
+}
+
+/* There whether a catalog mentions them or not; one of the same name takes their place. */
+void catalog_builtin_jigs(struct load *l)
+{
+    static const char *const names[] = {"noop", "script", "shell", "test"};
+
+    for (size_t i = 0; i < COUNT(names); i++) {
+        struct str name = str_of(names[i]);
+        struct load_jig j = {.jig = {.name = name, .implementation = name, .active = true}};
+        j.jig.implementor = CATALOG_NONE;
+        j.jig.reach = REACH_NODE;
+        j.jig.where.file = CATALOG_NONE;
+        if (catalog_index_add(&l->by_jig, name, (uint32_t)l->jigs.n) == CATALOG_NONE)
+            vec_push(&l->jigs, j);
+    }
+}
+
+/* --- pools --- */
+
+void catalog_read_pools(struct load *l, const struct value *v)
+{
+    if (v->kind != VALUE_MAP) {
+        catalog_error(l, v, ERR_INVALID, "\"pools\" must be a map from names to sizes");
+        return;
+    }
+    for (uint32_t i = 0; i < v->n; i++) {
+        const struct member *m = &v->members[i];
+        struct value key = {.kind = VALUE_STRING, .source = v->source, .n = m->key_n, .s = m->key};
+        key.line = m->key_line;
+        key.column = m->key_column;
+        struct catalog_pool p = {.where = catalog_where_of(&key)};
+
+        if (l->pools.n >= CATALOG_MAX_POOLS) {
+            catalog_error(l, &key, ERR_LIMIT, "more than %d pools", CATALOG_MAX_POOLS);
+            return;
+        }
+        p.name = catalog_read_name(l, &key, "a pool's name");
+        p.size = catalog_read_u32(l, &m->v, "the size of a pool", 1, POOL_MAX_SIZE);
+        if (!p.name.n)
+            continue;
+        uint32_t first = catalog_index_add(&l->by_pool, p.name, (uint32_t)l->pools.n);
+        if (first != CATALOG_NONE)
+            catalog_twice(l, "pool", p.name, p.where, l->pools.at[first].where);
+        vec_push(&l->pools, p);
+    }
+}
+
+/* --- barclamps --- */
+
+static void barclamp_name(struct load *l, const struct value *v, void *object)
+{
+    ((struct catalog_barclamp *)object)->name = catalog_read_name(l, v, "a barclamp's name");
+}
+
+static void barclamp_version(struct load *l, const struct value *v, void *object)
+{
+    ((struct catalog_barclamp *)object)->version = catalog_read_text(l, v, "\"version\"");
+}
+
+static void barclamp_description(struct load *l, const struct value *v, void *object)
+{
+    ((struct catalog_barclamp *)object)->description = catalog_read_text(l, v, "\"description\"");
+}
+
+static void barclamp_jigs(struct load *l, const struct value *v, void *object)
+{
+    (void)object;
+    catalog_read_each(l, v, "jig", false, catalog_read_jig);
+}
+
+static void barclamp_pools(struct load *l, const struct value *v, void *object)
+{
+    (void)object;
+    catalog_read_pools(l, v);
+}
+
+static void barclamp_roles(struct load *l, const struct value *v, void *object)
+{
+    (void)object;
+    catalog_read_each(l, v, "role", false, catalog_read_role);
+}
+
+static void barclamp_tasks(struct load *l, const struct value *v, void *object)
+{
+    (void)object;
+    catalog_read_each(l, v, "task", false, catalog_read_task);
+}
+
+static const struct field barclamp_fields[] = {
+    {"barclamp", barclamp_name},
+    {"version", barclamp_version},
+    {"description", barclamp_description},
+    {"jigs", barclamp_jigs},
+    {"pools", barclamp_pools},
+    {"roles", barclamp_roles},
+    {"tasks", barclamp_tasks},
+};
+
+void catalog_read_barclamp(struct load *l, const struct value *v)
+{
+    struct catalog_barclamp b = {.where = catalog_where_of(v), .version = str_of("0")};
+
+    l->barclamp = (uint32_t)l->barclamps.n;
+    if (catalog_read_fields(l, v, "a barclamp", barclamp_fields, COUNT(barclamp_fields), &b) &&
+        !value_get(v, "barclamp")) {
+        struct err *e = catalog_error(l, v, ERR_INVALID, "a barclamp needs a name");
+        (void)err_hint(e, "begin the file with \"barclamp: NAME\"");
+    }
+    uint32_t first = b.name.n ? catalog_index_add(&l->by_barclamp, b.name, l->barclamp)
+                              : CATALOG_NONE;
+    if (first != CATALOG_NONE)
+        catalog_twice(l, "barclamp", b.name, b.where, l->barclamps.at[first].where);
+    vec_push(&l->barclamps, b);
+}

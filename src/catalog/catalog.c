@@ -1,0 +1,126 @@
+/* catalog.c - a loaded generation: shared, looked up, freed
+ *
+ * Nothing here changes a catalog; what makes one is catalog_load.c and the files it calls.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "catalog/catalog.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/text.h"
+
+const char *role_flag_name(enum role_flag_bit bit)
+{
+    static const char *const names[ROLE_BIT_COUNT] = {
+#define X(id, text) text,
+        ROLE_FLAGS(X)
+#undef X
+    };
+    return (unsigned)bit < ROLE_BIT_COUNT ? names[bit] : "?";
+}
+
+const char *strategy_name(enum strategy s)
+{
+    static const char *const names[STRATEGY_COUNT] = {
+#define X(id, text) text,
+        STRATEGIES(X)
+#undef X
+    };
+    return (unsigned)s < STRATEGY_COUNT ? names[s] : "?";
+}
+
+const char *rerun_name(enum rerun r)
+{
+    static const char *const names[RERUN_COUNT] = {
+#define X(id, text) text,
+        RERUNS(X)
+#undef X
+    };
+    return (unsigned)r < RERUN_COUNT ? names[r] : "?";
+}
+
+struct catalog *catalog_ref(struct catalog *c)
+{
+    uint32_t before = __atomic_fetch_add(&c->refs, 1, __ATOMIC_RELAXED);
+    assert(before > 0 && before < UINT32_MAX);
+    return c;
+}
+
+void catalog_unref(struct catalog *c)
+{
+    if (!c)
+        return;
+    /* What other threads did with the catalog must be over before it goes. */
+    uint32_t before = __atomic_fetch_sub(&c->refs, 1, __ATOMIC_ACQ_REL);
+    assert(before > 0);
+    if (before > 1)
+        return;
+    strmap_done(&c->by_barclamp);
+    strmap_done(&c->by_jig);
+    strmap_done(&c->by_pool);
+    strmap_done(&c->by_task);
+    strmap_done(&c->by_name);
+    arena_done(&c->mem);
+    free(c);
+}
+
+static uint32_t index_of(const struct strmap *map, struct str name)
+{
+    uintptr_t i;
+    return strmap_get(map, name, &i) ? (uint32_t)i : CATALOG_NONE;
+}
+
+const struct catalog_barclamp *catalog_barclamp_get(const struct catalog *c, struct str name)
+{
+    uint32_t i = index_of(&c->by_barclamp, name);
+    return i == CATALOG_NONE ? NULL : &c->barclamps[i];
+}
+
+const struct catalog_jig *catalog_jig_get(const struct catalog *c, struct str name)
+{
+    uint32_t i = index_of(&c->by_jig, name);
+    return i == CATALOG_NONE ? NULL : &c->jigs[i];
+}
+
+const struct catalog_pool *catalog_pool_get(const struct catalog *c, struct str name)
+{
+    uint32_t i = index_of(&c->by_pool, name);
+    return i == CATALOG_NONE ? NULL : &c->pools[i];
+}
+
+const struct catalog_task *catalog_task_get(const struct catalog *c, struct str name)
+{
+    uint32_t i = index_of(&c->by_task, name);
+    return i == CATALOG_NONE ? NULL : &c->tasks[i];
+}
+
+uint32_t catalog_name_find(const struct catalog *c, struct str name)
+{
+    return index_of(&c->by_name, name);
+}
+
+const struct catalog_role *catalog_role_get(const struct catalog *c, struct str name)
+{
+    uint32_t i = index_of(&c->by_name, name);
+    if (i == CATALOG_NONE || c->names[i].role == CATALOG_NONE)
+        return NULL;
+    return &c->roles[c->names[i].role];
+}
+
+const struct catalog_action *catalog_action_get(const struct catalog_role *r, struct str name)
+{
+    for (uint32_t i = 0; i < r->n_actions; i++)
+        if (str_eq(r->actions[i].name, name))
+            return &r->actions[i];
+    return NULL;
+}
+
+const char *catalog_role_nearest(const struct catalog *c, struct str name)
+{
+    SCOPED_ARENA(mem);
+    const char **names = arena_new(&mem, const char *, c->n_roles + 1);
+    for (uint32_t i = 0; i < c->n_roles; i++)
+        names[i] = c->roles[i].name.s;
+    return text_nearest(name, names, c->n_roles);
+}

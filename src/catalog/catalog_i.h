@@ -1,0 +1,136 @@
+/* catalog_i.h - a catalog on its way in
+ *
+ * Loading has four steps, each over everything: read (catalog_load.c and the *_read.c files, one
+ * per kind), name (indexes of names, duplicates), resolve (names to indexes; catalog_resolve.c) and
+ * order (cycles, cohorts, what is said twice; catalog_order.c).  A step goes on after a fault, so
+ * that one load tells as much as possible, but never follows what is faulty.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CATALOG_CATALOG_I_H
+#define CATALOG_CATALOG_I_H
+
+#include "catalog/catalog.h"
+
+struct load_name { /* a name in a list, and where it was read */
+    struct str name;
+    const struct value *at;
+};
+struct load_names { /* valid ones only, each once */
+    struct load_name *at;
+    uint32_t n;
+    bool given;
+};
+struct load_jig {
+    struct catalog_jig jig;
+    const struct value *at;
+    struct load_name implementor; /* at == NULL: none */
+};
+struct load_task {
+    struct catalog_task task;
+    const struct value *at, *params;
+    struct load_name type; /* at == NULL: that of the role's jig */
+    struct load_names requires, pools;
+    int repeat;         /* -1: the role decides */
+    bool local;         /* written inside a role */
+    struct str checked; /* implementation whose check has seen the parameters */
+};
+struct load_role {
+    struct catalog_role role;
+    const struct value *at;
+    struct load_name jig;
+    struct load_names requires, uses, provides, conflicts;
+    const struct value *actions;
+    const struct value **requires_at; /* where each of role.requires was read */
+    const struct value **uses_at;
+};
+struct load_doc { /* one file that belongs to the catalog */
+    struct str path, text, dir;
+    enum { DOC_BARCLAMP, DOC_ROLES, DOC_TASKS } kind;
+};
+
+struct load {
+    struct arena *mem;    /* of the catalog */
+    struct arena scratch; /* of this load */
+    const struct catalog_checks *checks;
+    struct catalog_report *report;
+    struct load_doc *docs;
+    uint32_t n_docs;
+    uint32_t barclamp;                         /* being read */
+    const struct value *no_schema, *no_values; /* of every role without attributes */
+    VEC(struct catalog_barclamp) barclamps;
+    VEC(struct load_jig) jigs;
+    VEC(struct catalog_pool) pools;
+    VEC(struct load_task) tasks;
+    VEC(struct load_role) roles;
+    VEC(struct catalog_name) names;
+    struct strmap by_barclamp, by_jig, by_pool, by_task, by_name;
+    uint32_t *order;
+};
+
+/* --- saying what is wrong (catalog_report.c) --- */
+
+struct catalog_where catalog_where_of(const struct value *v);
+/* The new entry's err for a hint; NULL if the report is full, which the err_ functions accept. */
+struct err *catalog_fault(struct load *l, enum catalog_severity severity, enum errcode code,
+                          struct catalog_where where, const char *fmt, ...)
+    __attribute__((format(printf, 5, 6)));
+#define catalog_error(l, v, code, ...)                                                             \
+    catalog_fault((l), CATALOG_ERROR, (code), catalog_where_of(v), __VA_ARGS__)
+/* An err that says where by itself. */
+void catalog_fault_copy(struct load *l, uint32_t file, const struct err *e);
+/* "path:line:col" into a buffer of at least 192 bytes. */
+const char *catalog_where_write(const struct load *l, struct catalog_where w, char *ret, size_t n);
+void catalog_report_sort(struct catalog_report *r);
+
+/* --- reading fields (catalog_field.c) --- */
+
+struct field {
+    const char *name;
+    void (*read)(struct load *l, const struct value *v, void *object);
+};
+/* Calls the reader of every member.  False, and reported, if v is no map. */
+bool catalog_read_fields(struct load *l, const struct value *v, const char *what,
+                         const struct field *fields, size_t n_fields, void *object);
+/* Each reports what is wrong and then returns nothing: "", 0, false, an empty list. */
+struct str catalog_read_text(struct load *l, const struct value *v, const char *what);
+struct str catalog_read_name(struct load *l, const struct value *v, const char *what);
+bool catalog_read_bool(struct load *l, const struct value *v, const char *what);
+uint32_t catalog_read_u32(struct load *l, const struct value *v, const char *what, uint32_t min,
+                          uint32_t max);
+uint64_t catalog_read_duration(struct load *l, const struct value *v, const char *what);
+/* Index of one of n names, 0 if it is none of them. */
+uint32_t catalog_read_choice(struct load *l, const struct value *v, const char *what,
+                             const char *const *names, size_t n);
+const struct value *catalog_read_list(struct load *l, const struct value *v, const char *what);
+struct load_names catalog_read_names(struct load *l, const struct value *v, const char *what);
+/* "did you mean" over the keys of a map; nothing if none is near. */
+void catalog_hint_nearest(struct err *e, struct str name, const struct strmap *known);
+/* The number that has the name already, else CATALOG_NONE and the name is added. */
+uint32_t catalog_index_add(struct strmap *index, struct str name, uint32_t number);
+void catalog_twice(struct load *l, const char *what, struct str name, struct catalog_where where,
+                   struct catalog_where first);
+
+/* --- one file per kind --- */
+
+void catalog_read_barclamp(struct load *l, const struct value *v);
+void catalog_read_jig(struct load *l, const struct value *v);
+void catalog_builtin_jigs(struct load *l);
+void catalog_read_pools(struct load *l, const struct value *v);
+void catalog_read_role(struct load *l, const struct value *v);
+/* A map, or a list of maps, each read by one(). */
+void catalog_read_each(struct load *l, const struct value *v, const char *what, bool single,
+                       void (*one)(struct load *l, const struct value *v));
+void catalog_read_task(struct load *l, const struct value *v);
+/* A task inside a role; its index, CATALOG_NONE if it cannot be used. */
+uint32_t catalog_read_task_inline(struct load *l, const struct value *v);
+/* The task that a role without work runs. */
+uint32_t catalog_builtin_noop(struct load *l);
+
+/* --- all together --- */
+
+void catalog_resolve(struct load *l);
+/* A role without tasks to converge gets the task `noop`. */
+void catalog_resolve_actions(struct load *l, uint32_t role, uint32_t noop);
+void catalog_order(struct load *l);
+
+#endif

@@ -1,0 +1,281 @@
+/* catalog_load.c - from files to a generation, whole or not at all
+ *
+ * Which files count is decided by their paths alone:
+ *     DIR/barclamp.yaml   a barclamp, and DIR is its folder (DIR may be empty: a catalog of one)
+ *     DIR/roles/X.yaml    a role or a list of roles of that barclamp
+ *     DIR/tasks/X.yaml    a task or a list of tasks
+ * Everything else in a folder is for the jigs and is not looked at.  Files are read in the order of
+ * their paths, barclamps first, so that indexes do not depend on how a directory was listed.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "catalog/catalog.h"
+#include "catalog/catalog_i.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/yaml.h"
+
+/* --- which files --- */
+
+static bool ends_with(struct str s, const char *end)
+{
+    struct str e = str_of(end);
+    return s.n >= e.n && !memcmp(s.s + s.n - e.n, e.s, e.n);
+}
+
+/* "a/b/c" -> "a/b" and "c"; "c" -> "" and "c". */
+static struct str path_split(struct str path, struct str *ret_last)
+{
+    size_t slash = path.n;
+    while (slash && path.s[slash - 1] != '/')
+        slash--;
+    *ret_last = (struct str){path.s + slash, path.n - slash};
+    return (struct str){path.s, slash ? slash - 1 : 0};
+}
+
+/* 1 if the file counts, 0 if not, -1 if it would with another ending. */
+static int doc_classify(const struct catalog_file *f, struct load_doc *ret_doc)
+{
+    struct str last, parent, dir = path_split(f->path, &last);
+    bool yaml = ends_with(last, ".yaml"), yml = ends_with(last, ".yml");
+    int counts = yaml ? 1 : yml ? -1 : 0;
+
+    *ret_doc = (struct load_doc){.path = f->path, .text = f->text, .dir = dir};
+    if (str_is(last, "barclamp.yaml") || str_is(last, "barclamp.yml")) {
+        ret_doc->kind = DOC_BARCLAMP;
+        return counts;
+    }
+    ret_doc->dir = path_split(dir, &parent);
+    if (str_is(parent, "roles"))
+        ret_doc->kind = DOC_ROLES;
+    else if (str_is(parent, "tasks"))
+        ret_doc->kind = DOC_TASKS;
+    else
+        return 0;
+    return counts;
+}
+
+static int doc_compare(const void *a, const void *b)
+{
+    const struct load_doc *x = a, *y = b;
+    if ((x->kind == DOC_BARCLAMP) != (y->kind == DOC_BARCLAMP))
+        return x->kind == DOC_BARCLAMP ? -1 : 1;
+    return str_cmp(x->path, y->path);
+}
+
+/* The files that count, in order; faults here have no line. */
+static void docs_collect(struct load *l, const struct catalog_source *source)
+{
+    struct catalog_where nowhere = {.file = CATALOG_NONE};
+    uint64_t bytes = 0;
+
+    l->docs = arena_new(&l->scratch, struct load_doc, source->n);
+    for (size_t i = 0; i < source->n; i++) {
+        struct load_doc doc;
+        int counts = doc_classify(&source->files[i], &doc);
+        const char *path = arena_strndup(&l->scratch, doc.path.s, doc.path.n);
+        if (counts < 0) {
+            struct err *e = catalog_fault(l, CATALOG_WARNING, ERR_INVALID, nowhere,
+                                          "%s is not read", path);
+            (void)err_hint(e, "name it .yaml");
+        }
+        if (counts <= 0)
+            continue;
+        doc.path.s = path;
+        bytes += doc.text.n;
+        if (l->n_docs >= CATALOG_MAX_FILES || bytes > CATALOG_MAX_BYTES) {
+            catalog_fault(l, CATALOG_ERROR, ERR_LIMIT, nowhere,
+                          "more than %d files or %d MB in a catalog", CATALOG_MAX_FILES,
+                          CATALOG_MAX_BYTES >> 20);
+            break;
+        }
+        l->docs[l->n_docs++] = doc;
+    }
+    if (!l->n_docs && !l->report->n_errors) {
+        struct err *e = catalog_fault(l, CATALOG_ERROR, ERR_INVALID, nowhere,
+                                      "no barclamp in this catalog");
+        (void)err_hint(e, "a barclamp is a folder with a file barclamp.yaml");
+    }
+    qsort(l->docs, l->n_docs, sizeof *l->docs, doc_compare);
+}
+
+/* --- reading them --- */
+
+static const struct value *doc_parse(struct load *l, uint32_t number)
+{
+    const struct load_doc *doc = &l->docs[number];
+    struct yaml_options o = {.source = (uint16_t)(number + 1), .name = doc->path.s};
+    struct value *v = NULL;
+    struct err why;
+
+    o.max_values = CATALOG_MAX_VALUES;
+    if (doc->text.n > CATALOG_MAX_FILE_BYTES) {
+        (void)err_set(&why, ERR_LIMIT, "larger than %d MB", CATALOG_MAX_FILE_BYTES >> 20);
+        (void)err_at(&why, "%s", doc->path.s);
+        catalog_fault_copy(l, number, &why);
+        return NULL;
+    }
+    if (yaml_parse(&l->scratch, doc->text.s, doc->text.n, &o, &v, &why) < 0) {
+        catalog_fault_copy(l, number, &why);
+        return NULL;
+    }
+    return v;
+}
+
+static void docs_read(struct load *l)
+{
+    struct strmap dirs = {0}; /* folder -> barclamp */
+
+    for (uint32_t i = 0; i < l->n_docs; i++) {
+        const struct load_doc *doc = &l->docs[i];
+        uintptr_t barclamp = 0;
+        if (doc->kind == DOC_BARCLAMP) {
+            strmap_put(&dirs, doc->dir, l->barclamps.n);
+        } else if (!strmap_get(&dirs, doc->dir, &barclamp)) {
+            struct catalog_where top = {i, 1, 1};
+            catalog_fault(l, CATALOG_ERROR, ERR_INVALID, top,
+                          "there is no %.*s%sbarclamp.yaml that this could belong to",
+                          (int)doc->dir.n, doc->dir.s, doc->dir.n ? "/" : "");
+            continue;
+        }
+        const struct value *v = doc_parse(l, i);
+        if (value_is(v, VALUE_NULL)) {
+            catalog_fault(l, CATALOG_ERROR, ERR_INVALID, (struct catalog_where){i, 0, 0},
+                          "there is nothing in this file");
+            v = NULL;
+        }
+        if (doc->kind == DOC_BARCLAMP) {
+            if (v)
+                catalog_read_barclamp(l, v);
+            else /* its other files are still read, and count as its own */
+                vec_push(&l->barclamps, ((struct catalog_barclamp){.where = {i, 1, 1}}));
+            continue;
+        }
+        l->barclamp = (uint32_t)barclamp;
+        if (v && doc->kind == DOC_ROLES)
+            catalog_read_each(l, v, "role", true, catalog_read_role);
+        else if (v)
+            catalog_read_each(l, v, "task", true, catalog_read_task);
+    }
+    strmap_done(&dirs);
+}
+
+/* --- the generation --- */
+
+static struct digest docs_digest(const struct load *l)
+{
+    struct digest_state state;
+
+    digest_begin(&state);
+    for (uint32_t i = 0; i < l->n_docs; i++) {
+        uint64_t sizes[2] = {l->docs[i].path.n, l->docs[i].text.n};
+        digest_add(&state, sizes, sizeof sizes);
+        digest_add(&state, l->docs[i].path.s, l->docs[i].path.n);
+        digest_add(&state, l->docs[i].text.s, l->docs[i].text.n);
+    }
+    return digest_end(&state);
+}
+
+/* Copies the growing arrays into the arena and hands over the indexes. */
+static void catalog_seal(struct load *l, struct catalog *c)
+{
+#define SEAL(field, type, expression)                                                              \
+    do {                                                                                           \
+        type *to = arena_new(&c->mem, type, l->field.n);                                           \
+        for (size_t i = 0; i < l->field.n; i++)                                                    \
+            to[i] = l->field.at[i] expression;                                                     \
+        c->field = to;                                                                             \
+        c->n_##field = (uint32_t)l->field.n;                                                       \
+    } while (0)
+    SEAL(barclamps, struct catalog_barclamp, );
+    SEAL(jigs, struct catalog_jig, .jig);
+    SEAL(pools, struct catalog_pool, );
+    SEAL(tasks, struct catalog_task, .task);
+    SEAL(roles, struct catalog_role, .role);
+    SEAL(names, struct catalog_name, );
+#undef SEAL
+    struct str *files = arena_new(&c->mem, struct str, l->n_docs);
+    for (uint32_t i = 0; i < l->n_docs; i++)
+        files[i] = (struct str){arena_strndup(&c->mem, l->docs[i].path.s, l->docs[i].path.n),
+                                l->docs[i].path.n};
+    c->files = files;
+    c->n_files = l->n_docs;
+    c->order = l->order;
+    c->digest = docs_digest(l);
+#define HAND_OVER(index) (c->index = l->index, l->index = (struct strmap){0})
+    HAND_OVER(by_barclamp);
+    HAND_OVER(by_jig);
+    HAND_OVER(by_pool);
+    HAND_OVER(by_task);
+    HAND_OVER(by_name);
+#undef HAND_OVER
+}
+
+static void load_done(struct load *l)
+{
+    vec_done(&l->barclamps);
+    vec_done(&l->jigs);
+    vec_done(&l->pools);
+    vec_done(&l->tasks);
+    vec_done(&l->roles);
+    vec_done(&l->names);
+    strmap_done(&l->by_barclamp);
+    strmap_done(&l->by_jig);
+    strmap_done(&l->by_pool);
+    strmap_done(&l->by_task);
+    strmap_done(&l->by_name);
+    arena_done(&l->scratch);
+}
+
+static void load_init(struct load *l, struct catalog *c)
+{
+    arena_init(&l->scratch);
+    l->mem = &c->mem;
+    struct value *closed = value_map(l->mem);
+    value_put_text(l->mem, closed, "type", "object");
+    value_put_bool(l->mem, closed, "additionalProperties", false);
+    l->no_schema = closed;
+    l->no_values = value_map(l->mem);
+}
+
+static const struct err *first_error(const struct catalog_report *r)
+{
+    for (size_t i = 0; i < r->entries.n; i++)
+        if (r->entries.at[i].severity == CATALOG_ERROR)
+            return &r->entries.at[i].err;
+    assert(!"an error that was counted was not kept");
+    return NULL;
+}
+
+int catalog_load(const struct catalog_source *source, const struct catalog_checks *checks,
+                 uint32_t number, struct catalog_report *report, struct catalog **ret_c,
+                 struct err *e)
+{
+    SCOPED(catalog) *c = xcalloc(1, sizeof *c);
+    struct load l = {.checks = checks, .report = report};
+
+    c->refs = 1;
+    c->number = number;
+    arena_init(&c->mem);
+    load_init(&l, c);
+    docs_collect(&l, source);
+    docs_read(&l);
+    catalog_resolve(&l);
+    /* Circles are only sought among names that are all known. */
+    if (!report->n_errors)
+        catalog_order(&l);
+    catalog_report_sort(report);
+    if (!report->n_errors)
+        catalog_seal(&l, c);
+    load_done(&l);
+    if (report->n_errors) {
+        const struct err *first = first_error(report);
+        if (e)
+            *e = *first;
+        return -(int)first->code;
+    }
+    *ret_c = c;
+    c = NULL;
+    return 0;
+}

@@ -1,0 +1,139 @@
+/* cli_i.h - one run of `anneal`: the parsed command line, its settings, and what its verbs share
+ *
+ * A verb gets a struct cli whose arguments are checked already.  Everything it makes lives in
+ * c->mem until the run ends.  Results go to env->out, everything said on the way to env->err.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLI_CLI_I_H
+#define CLI_CLI_I_H
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/value.h"
+#include "cli/cli.h"
+#include "cli/verbs_i.h"
+#include "http/http.h"
+
+enum cli_format { OUT_TABLE, OUT_JSON, OUT_YAML, OUT_NAME };
+
+struct cli_given { /* one option as it was given */
+    const struct cli_opt *opt;
+    const char *value; /* NULL: a flag, or an optional value left out */
+};
+struct cli_line { /* a command line, parsed and checked */
+    const char *noun;
+    const struct cli_verb *verb;
+    VEC(const char *) args;
+    VEC(struct cli_given) given;
+    int raw_from; /* VERB_RAW: where its own arguments begin in argv */
+    bool help;
+};
+/* Texts of the line point into argv. */
+int cli_parse(int argc, char **argv, struct cli_line *ret_l, struct err *e);
+void cli_line_done(struct cli_line *l);
+
+struct cli {
+    const struct cli_env *env;
+    struct arena mem;
+    struct cli_line line;
+    int argc;
+    char **argv;
+    enum cli_format format;
+    bool color_out, color_err; /* per file */
+    bool utf8;                 /* the terminal shows more than ASCII */
+    bool quiet, verbose;
+    bool wait;
+    uint64_t wait_ms; /* 0: for ever */
+    struct http *http;
+    const char *token_note; /* where the token was looked for in vain; NULL: there is one */
+    int exit;
+};
+
+/* Arguments and options of the verb; asking for one that its row does not have is a mistake. */
+const char *cli_arg(const struct cli *c, size_t i); /* NULL if left out */
+bool cli_has(const struct cli *c, const char *option);
+const char *cli_option(const struct cli *c, const char *option); /* last value; NULL if not given */
+uint64_t cli_number(const struct cli *c, const char *option, uint64_t otherwise);
+/* The i-th value of an option that may be repeated; NULL after the last. */
+const char *cli_option_at(const struct cli *c, const char *option, size_t i);
+/* One word of a list, in the spelling of the list; NULL if not given. */
+const char *cli_word(struct cli *c, const char *option);
+const char *cli_arg_word(struct cli *c, size_t i);
+
+/* --- cli_client.c: talking to the server --- */
+/* Finds server and token and makes the client; done by the first request. */
+int cli_connect(struct cli *c, struct err *e);
+int cli_get(struct cli *c, const char *path, const struct value **ret_v, struct err *e);
+/* A write without revision; *ret_v may be NULL for an empty answer. */
+int cli_send(struct cli *c, const char *method, const char *path, const struct value *body,
+             const struct value **ret_v, struct err *e);
+/* A write of what was read: sends the revision in `current`, or --rev.  what: "node db1", show: the
+ * command that shows it, both for the advice on a conflict. */
+int cli_send_rev(struct cli *c, const char *method, const char *path, const struct value *current,
+                 const struct value *body, const char *what, const char *show,
+                 const struct value **ret_v, struct err *e);
+int cli_get_in(struct cli *c, struct arena *mem, const char *path, const struct value **ret_v,
+               struct err *e);
+/* All pages of a list, but no more than `most` items, as {"items": [...], "total": N}. */
+int cli_get_list(struct cli *c, struct arena *mem, const char *path, uint64_t most,
+                 const struct value **ret_v, struct err *e);
+uint64_t cli_limit(const struct cli *c); /* --limit */
+/* A map from a YAML or JSON file ("-": standard input). */
+int cli_read_data(struct cli *c, const char *file, const struct value **ret_v, struct err *e);
+
+/* --- cli_files.c: a directory as a map of path to text --- */
+int cli_read_tree(struct arena *mem, const char *dir, struct value **ret_files, struct err *e);
+
+/* --- cli_output.c: results and messages --- */
+struct field;
+struct look;
+struct look cli_look(const struct cli *c, bool to_err);
+/* Objects as a table; what: "nodes", for the sentence when there are none. */
+void cli_print_list(struct cli *c, const struct value *list, const struct field *fields,
+                    const char *name_path, const char *what);
+/* One object as a sheet of "title  value", empty fields left out; data formats print it whole and
+ * return false, so that a caller adds sections only to a sheet. */
+bool cli_print_sheet(struct cli *c, const struct value *v, const struct field *fields,
+                     const char *name_path);
+/* "heading" and a table, or a document as YAML, below a sheet; nothing if it is empty. */
+void cli_print_section(struct cli *c, const char *heading, const struct value *items,
+                       const struct field *fields);
+void cli_print_document(struct cli *c, const char *heading, const struct value *v);
+void cli_put(struct cli *c, const struct buf *b); /* to out, as it is */
+/* In -o json or yaml prints v and returns true; in -o name prints the text at name_path of it (or
+ * of each of its items).  False: the caller shall draw it. */
+bool cli_print_data(struct cli *c, const struct value *v, const char *name_path);
+void cli_say(struct cli *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3))); /* unless -q */
+void cli_warn(struct cli *c, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3))); /* to err */
+void cli_report(struct cli *c, const struct err *e);
+/* The source line of an error, and a caret below the column that e->at names; nothing if it has
+ * none. */
+struct pen;
+void cli_put_source(struct pen *pen, const struct err *e);
+
+/* Confirms a write: data formats print v, otherwise says the sentence. */
+void cli_done(struct cli *c, const struct value *v, const char *name_path, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+/* As cli_done for an answer that may carry an operation: with --wait follows it. */
+int cli_outcome(struct cli *c, const struct value *v, const char *sentence, struct err *e);
+
+/* --- cli_run.c: what a request started --- */
+/* The number of the operation that an answer is, or names; 0 if none. */
+int64_t cli_operation_of(const struct value *v);
+
+/* --- cli_follow.c: operations as they go on --- */
+/* Follows one operation to its end and sets c->exit; final result to out. */
+int cli_follow_operation(struct cli *c, int64_t id, struct err *e);
+int cli_follow_all(struct cli *c, struct err *e);
+
+/* --- cli_help.c, complete.c, manpage.c --- */
+void help_overview(struct buf *b);
+void help_noun(struct buf *b, const char *noun);
+void help_verb(struct buf *b, const struct cli_verb *v);
+void help_usage(struct buf *b, const struct cli_verb *v); /* "anneal node show NODE" */
+void help_option(struct buf *b, const struct cli_opt *o); /* "-o, --output FORMAT" */
+void help_markdown(struct buf *b);
+
+#endif

@@ -1,0 +1,439 @@
+/* verbs.c - every command of `anneal`, listed once
+ *
+ * The order of rows is the order of help, man pages and reference.  To add a command: a row here,
+ * its name in CLI_VERBS, its function in the file of its noun, and a case in
+ * tests/unit/cli/test_routes.c, which checks that the routes a row names are the ones it asks.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/verbs_i.h"
+
+#include "model/states.h"
+
+/* clang-format off: one argument a line reads better than filled lines */
+#define WORD(id)          "|" #id
+#define WORD_TEXT(id, t)  "|" t
+static const char noderole_states[] = NODEROLE_STATES(WORD);
+static const char task_states[] = TASK_STATES(WORD);
+static const char alive_states[] = ALIVE_STATES(WORD_TEXT);
+static const char operation_states[] = OPERATION_STATES(WORD_TEXT);
+static const char classes[] = CLASSES(WORD_TEXT);
+
+#define OPTS(...)   ((const struct cli_opt[]){__VA_ARGS__, {0}})
+#define FLAG(name, letter, help)            {(name), NULL, KIND_FLAG, 0, (letter), (help), NULL}
+#define OPT(name, value, kind, help)        {(name), (value), (kind), 0, 0, (help), NULL}
+#define MANY(name, value, kind, help)       {(name), (value), (kind), ARG_MANY, 0, (help), NULL}
+#define PICK(name, value, words, help)      {(name), (value), KIND_WORD, 0, 0, (help), (words)}
+#define LIMIT  OPT("limit", "N", KIND_NUMBER, "no more than N rows; all pages are read otherwise")
+#define REV \
+    OPT("rev", "N", KIND_NUMBER, \
+        "change it only if it is still at revision N (default: the one read just before)")
+#define DATA   OPT("data", "FILE", KIND_FILE, "YAML or JSON; - reads standard input")
+#define NODE_FIELDS \
+    OPT("deployment", "NAME", KIND_DEPLOYMENT, "its home deployment"), \
+    MANY("label", "KEY=VALUE", KIND_TEXT, "set a label; may be repeated"), \
+    MANY("group", "NAME", KIND_TEXT, "put it in a group; may be repeated"), \
+    MANY("address", "ADDRESS", KIND_TEXT, "an address, the preferred one first; replaces all"), \
+    OPT("slots", "N", KIND_NUMBER, "how many tasks may run on it at once"), \
+    FLAG("admin", 0, "it is an administrative node"), \
+    FLAG("available", 0, "work may start on it"), \
+    FLAG("unavailable", 0, "no work starts on it; deadlines stand still"), \
+    PICK("alive", "STATE", alive_states, "what we believe of it"), \
+    OPT("facts", "FILE", KIND_FILE, "discovered facts, YAML or JSON; - reads standard input"), \
+    OPT("note", "TEXT", KIND_TEXT, "a maintenance note")
+
+#define A_NODE   {"NODE", KIND_NODE, 0, "name or id of a node", NULL}
+#define A_ROLE   {"ROLE", KIND_ROLE, 0, "name of a role", NULL}
+#define A_JIG    {"JIG", KIND_JIG, 0, "name of a jig", NULL}
+#define A_POOL   {"POOL", KIND_POOL, 0, "name of a pool", NULL}
+#define A_DEPL   {"NAME", KIND_DEPLOYMENT, 0, "name or id of a deployment", NULL}
+#define A_NR     {"ID", KIND_NODEROLE, 0, "number of a noderole", NULL}
+#define A_OP     {"ID", KIND_OPERATION, 0, "number of an operation", NULL}
+#define A_TASK   {"ID", KIND_TASK, 0, "number of a task", NULL}
+
+#define S VERB_SERVER
+#define W (VERB_SERVER | VERB_WAIT)
+
+const struct cli_verb cli_verbs[] = {
+    {"status", NULL, "what the cluster is doing and what needs attention", cmd_status, S,
+     .routes = "GET /v1/status",
+     .opts = OPTS(FLAG("check", 0, "exit with 11 if something needs attention"))},
+    {"watch", NULL, "open operations, live", cmd_watch, S,
+     .routes = "GET /v1/operations, GET /v1/tasks, GET /v1/events",
+     .about = "Redraws in place on a terminal, prints a line per change elsewhere.  Driven by "
+              "the server's events.  Ends with Ctrl-C."},
+    {"why", NULL, "why something is as it is, and what to do about it", cmd_why, S,
+     .routes = "GET /v1/why/{kind}/{object}",
+     .args = {{"OBJECT", KIND_TEXT, 0, "kind/id, role@node, or a bare number or name", NULL}},
+     .opts = OPTS(OPT("depth", "N", KIND_NUMBER,
+                      "how far reasons are followed to their own reasons (default 3)")),
+     .about = "OBJECT is noderole/12, node/db1.example.org, task/5, operation/3, role/web, "
+              "jig/ssh, pool/global, or role@node to ask why a role was or would not be bound "
+              "there.  A bare number or name is looked up as each kind in turn; the answer says "
+              "what it was taken for.",
+     .examples = "anneal why noderole/12\n"
+                 "anneal why web@db1.example.org\n"
+                 "anneal why db1.example.org"},
+    {"events", NULL, "what happened, and with -f what happens", cmd_events, S,
+     .routes = "GET /v1/events, GET /v1/status",
+     .opts = OPTS(FLAG("follow", 'f', "go on with new events as they come"),
+                  OPT("since", "N", KIND_NUMBER, "events after number N (default: the last 50)"),
+                  LIMIT),
+     .about = "With -o json each event is one line.  A subscription survives a restart of the "
+              "server: it resumes after the last event seen.",
+     .examples = "anneal events -f\nanneal events --since 1200 -o json | jq .kind"},
+
+    {"node", "list", "list nodes", cmd_node_list, S,
+     .routes = "GET /v1/nodes",
+     .args = {{"SELECTOR", KIND_SELECTOR, ARG_OPTIONAL, "which nodes; all if left out", NULL}},
+     .opts = OPTS(PICK("state", "STATE", noderole_states, "only nodes in this state"),
+                  PICK("alive", "STATE", alive_states, "only nodes believed to be so"),
+                  OPT("deployment", "NAME", KIND_DEPLOYMENT, "only nodes at home there"),
+                  LIMIT),
+     .about = "A selector is a list of terms: a name or glob, a group, key=value of a label.  A "
+              "comma joins, & keeps what both have, ! takes away.",
+     .examples = "anneal node list\n"
+                 "anneal node list 'rack=3,!db*'\n"
+                 "anneal node list --alive dead -o name"},
+    {"node", "show", "show one node", cmd_node_show, S,
+     .routes = "GET /v1/nodes/{node}, GET /v1/noderoles",
+     .args = {A_NODE}},
+    {"node", "add", "add a node", cmd_node_add, S,
+     .routes = "POST /v1/nodes",
+     .args = {{"NAME", KIND_TEXT, 0, "fully qualified name", NULL}},
+     .opts = OPTS(NODE_FIELDS),
+     .examples = "anneal node add db1.example.org --label rack=3 --group db --address 10.0.3.1 "
+                 "--available"},
+    {"node", "set", "change a node", cmd_node_set, S,
+     .routes = "GET /v1/nodes/{node}, PATCH /v1/nodes/{node}",
+     .args = {A_NODE},
+     .opts = OPTS(NODE_FIELDS,
+                  FLAG("no-admin", 0, "it is no administrative node"),
+                  MANY("unlabel", "KEY", KIND_TEXT, "remove a label; may be repeated"),
+                  MANY("ungroup", "NAME", KIND_TEXT, "take it out of a group; may be repeated"),
+                  REV),
+     .about = "Only what is named changes.",
+     .examples = "anneal node set db1.example.org --unavailable --note 'new disk, back on Friday'"},
+    {"node", "delete", "delete nodes", cmd_node_delete, W,
+     .routes = "GET /v1/nodes/{node}, DELETE /v1/nodes/{node}",
+     .args = {{"NODE", KIND_NODE, ARG_MANY, "name or id of a node", NULL}},
+     .opts = OPTS(REV),
+     .about = "Refused while noderoles remain on a node; the refusal names them."},
+    {"node", "report", "say what a probe or a person saw of a node", cmd_node_report, S,
+     .routes = "POST /v1/nodes/{node}/report",
+     .args = {A_NODE,
+              {"STATE", KIND_WORD, 0,
+               "alive or silent as a probe sees it; dead is an operator's word",
+               "alive|silent|dead"}},
+     .opts = OPTS(OPT("machine-id", "ID", KIND_TEXT, "the machine's id"),
+                  OPT("boot-id", "ID", KIND_TEXT, "the id of this boot"))},
+    {"group", "list", "list groups and how many nodes are in each", cmd_group_list, S,
+     .routes = "GET /v1/groups",
+     .opts = OPTS(LIMIT)},
+
+    {"deployment", "list", "list deployments", cmd_deployment_list, S,
+     .routes = "GET /v1/deployments",
+     .opts = OPTS(LIMIT)},
+    {"deployment", "show", "show one deployment", cmd_deployment_show, S,
+     .routes = "GET /v1/deployments/{deployment}, GET /v1/noderoles",
+     .args = {A_DEPL}},
+    {"deployment", "add", "add a deployment", cmd_deployment_add, S,
+     .routes = "POST /v1/deployments",
+     .args = {{"NAME", KIND_TEXT, 0, "its name", NULL}},
+     .opts = OPTS(OPT("parent", "NAME", KIND_DEPLOYMENT,
+                      "the deployment above it (default: system)"),
+                  OPT("description", "TEXT", KIND_TEXT, "what it is for"))},
+    {"deployment", "set", "change a deployment", cmd_deployment_set, S,
+     .routes = "GET /v1/deployments/{deployment}, PATCH /v1/deployments/{deployment}",
+     .args = {A_DEPL},
+     .opts = OPTS(OPT("description", "TEXT", KIND_TEXT, "what it is for"), REV)},
+    {"deployment", "delete", "delete an empty deployment", cmd_deployment_delete, S,
+     .routes = "GET /v1/deployments/{deployment}, DELETE /v1/deployments/{deployment}",
+     .args = {A_DEPL},
+     .opts = OPTS(REV)},
+    {"deployment", "bind", "bind roles to nodes and run them", cmd_deployment_bind, W,
+     .routes = "POST /v1/deployments/{deployment}/bind",
+     .args = {A_DEPL,
+              {"ROLE=SELECTOR", KIND_BINDING, ARG_MANY, "a role and the nodes it shall run on",
+               NULL}},
+     .opts = OPTS(MANY("data", "[ROLE=]FILE", KIND_FILE,
+                       "the role's data, YAML or JSON; - reads standard input"),
+                  FLAG("dry-run", 'n', "show the steps, change nothing"),
+                  PICK("class", "CLASS", classes, "how urgent it is"),
+                  OPT("title", "TEXT", KIND_TEXT, "a title for the operation")),
+     .about = "Planned whole, applied whole or not at all; a refusal names the chain that led to "
+              "it.",
+     .examples = "anneal deployment bind prod database=db1.example.org web='web*' --dry-run\n"
+                 "anneal deployment bind prod web='rack=3' --data web.yaml --wait"},
+
+    {"noderole", "list", "list noderoles", cmd_noderole_list, S,
+     .routes = "GET /v1/noderoles",
+     .opts = OPTS(PICK("state", "STATE", noderole_states, "only those in this state"),
+                  OPT("role", "ROLE", KIND_ROLE, "only those of this role"),
+                  OPT("node", "NODE", KIND_NODE, "only those on this node"),
+                  OPT("deployment", "NAME", KIND_DEPLOYMENT, "only those of this deployment"),
+                  LIMIT),
+     .examples = "anneal noderole list --state ERROR"},
+    {"noderole", "show", "show one noderole with its tasks", cmd_noderole_show, S,
+     .routes = "GET /v1/noderoles/{id}, GET /v1/tasks",
+     .args = {A_NR}},
+    {"noderole", "data", "print the data of a noderole", cmd_noderole_data, S,
+     .routes = "GET /v1/noderoles/{id}",
+     .args = {A_NR, {"PATH", KIND_TEXT, ARG_OPTIONAL, "a dotted path into it", NULL}},
+     .opts = OPTS(FLAG("wall", 0, "what its jig returned instead")),
+     .examples = "anneal noderole data 12 listen.port"},
+    {"noderole", "set", "set the data of a noderole", cmd_noderole_set, W,
+     .routes = "GET /v1/noderoles/{id}, PUT /v1/noderoles/{id}/data",
+     .args = {A_NR,
+              {"PATH=VALUE", KIND_TEXT, ARG_OPTIONAL | ARG_MANY,
+               "a dotted path and a JSON value or plain text", NULL}},
+     .opts = OPTS(DATA, REV),
+     .about = "With --data the file replaces the whole document, with PATH=VALUE single keys of "
+              "it change; both together set keys in the file's document.",
+     .examples = "anneal noderole set 12 listen.port=8080 'motd=hello there'\n"
+                 "anneal noderole set 12 --data web.yaml --wait"},
+    {"noderole", "rerun", "run a noderole again", cmd_noderole_rerun, W,
+     .routes = "POST /v1/noderoles/{id}/rerun",
+     .args = {A_NR}},
+    {"noderole", "retry", "run the failed tasks of a noderole again", cmd_noderole_retry, W,
+     .routes = "POST /v1/noderoles/{id}/retry",
+     .args = {A_NR}},
+
+    {"operation", "list", "list operations", cmd_operation_list, S,
+     .routes = "GET /v1/operations",
+     .opts = OPTS(PICK("state", "STATE", operation_states, "only those in this state"), LIMIT)},
+    {"operation", "show", "show one operation with its running and failed tasks",
+     cmd_operation_show, S,
+     .routes = "GET /v1/operations/{id}, GET /v1/tasks",
+     .args = {A_OP}},
+    {"operation", "watch", "follow one operation to its end", cmd_operation_watch, S,
+     .routes = "GET /v1/operations/{id}, GET /v1/tasks, GET /v1/events",
+     .args = {A_OP},
+     .about = "Ends with the operation: 0 if it succeeded, 11 if it failed, 5 if it was "
+              "cancelled or superseded.  Ctrl-C ends the watching, not the operation."},
+    {"operation", "cancel", "start nothing new of an operation", cmd_operation_cancel, W,
+     .routes = "POST /v1/operations/{id}/cancel",
+     .args = {A_OP},
+     .opts = OPTS(FLAG("abort", 0, "end running tasks too, after a grace")),
+     .about = "What is unfinished is held until it is resumed or retried."},
+    {"operation", "retry", "run what failed or was cancelled again", cmd_operation_retry, W,
+     .routes = "POST /v1/operations/{id}/retry",
+     .args = {A_OP}},
+    {"operation", "resume", "go on with a cancelled operation", cmd_operation_resume, W,
+     .routes = "POST /v1/operations/{id}/resume",
+     .args = {A_OP}},
+
+    {"task", "list", "list tasks", cmd_task_list, S,
+     .routes = "GET /v1/tasks",
+     .opts = OPTS(PICK("state", "STATE", task_states, "only those in this state"),
+                  OPT("node", "NODE", KIND_NODE, "only those on this node"),
+                  OPT("operation", "ID", KIND_OPERATION, "only those of this operation"),
+                  OPT("noderole", "ID", KIND_NODEROLE, "only those of this noderole"),
+                  LIMIT),
+     .examples = "anneal task list --state FAILED\nanneal task list --operation 14"},
+    {"task", "show", "show one task with its attempts", cmd_task_show, S,
+     .routes = "GET /v1/tasks/{id}, GET /v1/tasks/{id}/attempts",
+     .args = {A_TASK}},
+    {"task", "retry", "run a failed task again", cmd_task_retry, W,
+     .routes = "POST /v1/tasks/{id}/retry",
+     .args = {A_TASK}},
+    {"task", "poke", "ask a waiting task again now", cmd_task_poke, S,
+     .routes = "POST /v1/tasks/{id}/poke",
+     .args = {A_TASK}},
+    {"task", "resolve", "say how a task of unknown outcome really ended", cmd_task_resolve, W,
+     .routes = "POST /v1/tasks/{id}/resolve",
+     .args = {A_TASK,
+              {"OUTCOME", KIND_WORD, 0,
+               "done or failed as it was found to be; again runs it once more",
+               "done|failed|again"}},
+     .about = "A task that may run only once and whose outcome was lost is not started again "
+              "before somebody has looked."},
+    {"task", "attempts", "list the attempts of a task", cmd_task_attempts, S,
+     .routes = "GET /v1/tasks/{id}/attempts",
+     .args = {A_TASK},
+     .opts = OPTS(LIMIT)},
+    {"task", "log", "print what an attempt wrote", cmd_task_log, S,
+     .routes = "GET /v1/tasks/{id}/attempts, GET /v1/tasks/{id}/attempts/{number}/log",
+     .args = {A_TASK},
+     .opts = OPTS(FLAG("follow", 'f', "go on until the attempt ends"),
+                  OPT("attempt", "N", KIND_NUMBER, "which attempt (default: the last)"),
+                  OPT("tail", "BYTES", KIND_NUMBER,
+                      "only about the last BYTES, from a line's start")),
+     .about = "On a terminal everything but colours is filtered from the output; elsewhere it is "
+              "written byte for byte.",
+     .examples = "anneal task log 812 -f"},
+
+    {"role", "list", "list roles", cmd_role_list, S,
+     .routes = "GET /v1/roles",
+     .opts = OPTS(LIMIT)},
+    {"role", "show", "show one role", cmd_role_show, S,
+     .routes = "GET /v1/roles/{role}",
+     .args = {A_ROLE}},
+    {"role", "rerun", "run a role again on its nodes", cmd_role_rerun, W,
+     .routes = "POST /v1/roles/{role}/rerun",
+     .args = {A_ROLE},
+     .opts = OPTS(OPT("deployment", "NAME", KIND_DEPLOYMENT, "only in this deployment"),
+                  OPT("nodes", "SELECTOR", KIND_SELECTOR, "only on these nodes"))},
+    {"jig", "list", "list jigs", cmd_jig_list, S,
+     .routes = "GET /v1/jigs",
+     .opts = OPTS(LIMIT)},
+    {"jig", "show", "show one jig", cmd_jig_show, S,
+     .routes = "GET /v1/jigs/{jig}",
+     .args = {A_JIG}},
+    {"jig", "enable", "let a jig run tasks", cmd_jig_enable, S,
+     .routes = "GET /v1/jigs/{jig}, PATCH /v1/jigs/{jig}",
+     .args = {A_JIG},
+     .opts = OPTS(REV)},
+    {"jig", "disable", "hold all tasks of a jig", cmd_jig_disable, S,
+     .routes = "GET /v1/jigs/{jig}, PATCH /v1/jigs/{jig}",
+     .args = {A_JIG},
+     .opts = OPTS(REV)},
+    {"pool", "list", "list pools", cmd_pool_list, S,
+     .routes = "GET /v1/pools",
+     .opts = OPTS(LIMIT)},
+    {"pool", "show", "show one pool", cmd_pool_show, S,
+     .routes = "GET /v1/pools/{pool}",
+     .args = {A_POOL}},
+    {"pool", "set", "change a pool", cmd_pool_set, S,
+     .routes = "GET /v1/pools/{pool}, PUT /v1/pools/{pool}",
+     .args = {A_POOL},
+     .opts = OPTS(OPT("size", "N", KIND_NUMBER, "how many may be taken at once"),
+                  OPT("elsewhere", "N", KIND_NUMBER, "how many are taken outside of our sight"),
+                  FLAG("close", 0, "nothing more is taken"),
+                  FLAG("open", 0, "taking is allowed again"),
+                  OPT("note", "TEXT", KIND_TEXT, "why"),
+                  REV),
+     .about = "Only what is named changes.",
+     .examples = "anneal pool set provider.ec2 --close --note 'quota exceeded'"},
+    {"barclamp", "list", "list barclamps", cmd_barclamp_list, S,
+     .routes = "GET /v1/barclamps",
+     .opts = OPTS(LIMIT)},
+    {"catalog", "show", "show the catalog in use", cmd_catalog_show, S,
+     .routes = "GET /v1/catalog"},
+    {"catalog", "load", "load a catalog from a directory", cmd_catalog_load, S,
+     .routes = "POST /v1/catalog",
+     .args = {{"DIR", KIND_DIR, 0, "a directory of barclamps", NULL}},
+     .opts = OPTS(FLAG("dry-run", 'n', "check it only"),
+                  OPT("origin", "TEXT", KIND_TEXT, "where it comes from (default: DIR)")),
+     .about = "Loaded whole or not at all.  Files whose names begin with a dot are left out."},
+    {"catalog", "history", "list the generations of the catalog", cmd_catalog_history, S,
+     .routes = "GET /v1/catalog/generations",
+     .opts = OPTS(LIMIT)},
+    {"lint", NULL, "check a catalog without a server", cmd_lint, 0,
+     .args = {{"DIR", KIND_DIR, 0, "a directory of barclamps", NULL}},
+     .opts = OPTS(FLAG("strict", 0, "warnings count as errors")),
+     .about = "Prints every error with its file, line and column.  Exits with 2 if there are "
+              "errors.",
+     .examples = "anneal lint ./catalog"},
+
+    {"worker", "list", "list workers", cmd_worker_list, S,
+     .routes = "GET /v1/workers",
+     .opts = OPTS(LIMIT)},
+    {"token", "list", "list tokens", cmd_token_list, S,
+     .routes = "GET /v1/tokens",
+     .opts = OPTS(LIMIT)},
+    {"token", "add", "make a token", cmd_token_add, S,
+     .routes = "POST /v1/tokens",
+     .args = {{"NAME", KIND_TEXT, 0, "whom it is for; the journal shows it", NULL}},
+     .opts = OPTS(PICK("scope", "SCOPE", "read|operate|admin", "what it allows (default: read)"),
+                  OPT("save", "FILE", KIND_FILE,
+                      "write the secret there (mode 0600) instead of printing it")),
+     .about = "The secret is shown this once.",
+     .examples = "anneal token add ci --scope operate --save ~/.config/anneal/token"},
+    {"token", "revoke", "revoke a token", cmd_token_revoke, S,
+     .routes = "DELETE /v1/tokens/{id}",
+     .args = {{"ID", KIND_TOKEN, 0, "number of a token", NULL}}},
+    {"admin", "backup", "write a consistent copy of the store", cmd_admin_backup, S,
+     .routes = "POST /v1/admin/backup",
+     .args = {{"PATH", KIND_FILE, 0, "a file on the server's machine", NULL}}},
+    {"admin", "restore", "put a backup in place of the store; the server must not run",
+     cmd_admin_restore, 0,
+     .args = {{"FROM", KIND_FILE, 0, "a file made by admin backup", NULL}},
+     .opts = OPTS(OPT("data-dir", "DIR", KIND_DIR, "the server's data directory")),
+     .about = "Runs `anneald --restore FROM --data-dir DIR` from the directory this program is "
+              "in."},
+    {"admin", "check", "check the store and the state built from it", cmd_admin_check, S,
+     .routes = "POST /v1/admin/check"},
+    {"admin", "confirm-dead", "confirm that silent nodes are dead", cmd_admin_confirm_dead, S,
+     .routes = "POST /v1/admin/confirm-dead",
+     .about = "When many nodes fall silent at once the server suspects itself and declares none "
+              "of them dead.  This is the operator's word that they are."},
+
+    {"openapi", NULL, "print the server's OpenAPI document", cmd_openapi, S | VERB_OPEN,
+     .routes = "GET /v1/openapi.json"},
+    {"sim", NULL, "run the engine on virtual time", cmd_sim, VERB_RAW,
+     .args = {{"ARGUMENT", KIND_TEXT, ARG_OPTIONAL | ARG_MANY, "see `anneal sim --help`", NULL}}},
+    {"version", NULL, "versions of this program and of the server", cmd_version, VERB_OPEN,
+     .routes = "GET /v1/version",
+     .opts = OPTS(FLAG("client", 0, "this program's only"))},
+    {"help", NULL, "help on a noun or a verb", cmd_help, 0,
+     .args = {{"NOUN", KIND_TEXT, ARG_OPTIONAL, NULL, NULL},
+              {"VERB", KIND_TEXT, ARG_OPTIONAL, NULL, NULL}},
+     .opts = OPTS(FLAG("markdown", 0, "the whole reference in Markdown"))},
+    {"completion", NULL, "print the completion script of a shell", cmd_completion, 0,
+     .args = {{"SHELL", KIND_WORD, 0, "which shell", "bash"}},
+     .examples = "source <(anneal completion bash)"},
+    {"man", NULL, "write the manual pages", cmd_man, 0,
+     .args = {{"PAGE", KIND_TEXT, ARG_OPTIONAL, "one page to print, such as anneal-node.1", NULL}},
+     .opts = OPTS(OPT("dir", "DIR", KIND_DIR, "write all pages there")),
+     .examples = "anneal man anneal-node.1 | man -l -\nanneal man --dir /usr/local/share/man"},
+    {"__complete", NULL, "candidates for the shell", cmd_complete, VERB_RAW | VERB_HIDDEN},
+    {0},
+};
+
+const struct cli_noun cli_nouns[] = {
+    {"status", "what the cluster is doing and what needs attention", "The cluster"},
+    {"watch", "open operations, live", "The cluster"},
+    {"why", "why something is as it is, and what to do about it", "The cluster"},
+    {"events", "what happened, and what happens", "The cluster"},
+    {"node", "machines", "Objects"},
+    {"group", "groups of nodes", "Objects"},
+    {"deployment", "what runs where", "Objects"},
+    {"noderole", "one role on one node", "Objects"},
+    {"operation", "requests and the work they caused", "Work"},
+    {"task", "steps of that work", "Work"},
+    {"worker", "who runs tasks", "Work"},
+    {"pool", "limits on what runs at once", "Work"},
+    {"catalog", "what can be run", "The catalog"},
+    {"barclamp", "packages of roles", "The catalog"},
+    {"role", "what a node can be", "The catalog"},
+    {"jig", "how tasks are run", "The catalog"},
+    {"lint", "check a catalog without a server", "The catalog"},
+    {"token", "who may do what", "Administration"},
+    {"admin", "backup, restore, checks", "Administration"},
+    {"sim", "the engine on virtual time", "Administration"},
+    {"openapi", "the server's OpenAPI document", "Administration"},
+    {"version", "versions", "Administration"},
+    {"help", "help on a noun or a verb", "Administration"},
+    {"completion", "shell completion", "Administration"},
+    {"man", "manual pages", "Administration"},
+    {"__complete", NULL, NULL},
+    {0},
+};
+
+const struct cli_opt cli_globals[] = {
+    {"server", "URL", KIND_TEXT, 0, 0, "address of the server (default http://127.0.0.1:7480)",
+        NULL},
+    {"token-file", "FILE", KIND_FILE, 0, 0, "file that holds the token", NULL},
+    {"cacert", "FILE", KIND_FILE, 0, 0, "authority that signed the server's certificate (PEM)",
+        NULL},
+    {"output", "FORMAT", KIND_WORD, 0, 'o', "table, json, yaml or name", "table|json|yaml|name"},
+    {"wait", "TIMEOUT", KIND_DURATION, ARG_OPTIONAL, 0,
+        "follow the operation to its end, or for TIMEOUT at most", NULL},
+    {"timeout", "DURATION", KIND_DURATION, 0, 0, "how long an answer may take (default 30s)", NULL},
+    {"color", NULL, KIND_FLAG, 0, 0, "colour even if the output is no terminal", NULL},
+    {"no-color", NULL, KIND_FLAG, 0, 0, "no colour", NULL},
+    {"quiet", NULL, KIND_FLAG, 0, 'q', "print results and errors only", NULL},
+    {"verbose", NULL, KIND_FLAG, 0, 'v',
+        "more columns; each exchange with the server on standard error", NULL},
+    {"help", NULL, KIND_FLAG, 0, 'h', "this help", NULL},
+    {0},
+};
+
+const struct cli_variable cli_variables[] = {
+    {"ANNEAL_SERVER", "address of the server, as --server"},
+    {"ANNEAL_TOKEN", "the token itself"},
+    {"ANNEAL_TOKEN_FILE", "file that holds the token, as --token-file"},
+    {"NO_COLOR", "no colour if set and not empty"},
+    {"XDG_CONFIG_HOME", "where anneal/token is looked for (default ~/.config)"},
+    {0},
+};

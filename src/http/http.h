@@ -1,0 +1,136 @@
+/* http.h - a client of one HTTP server: calls that carry JSON, streams, and events that resume
+ *
+ * A client belongs to one thread and to one server.  A call is a question with one answer: a value
+ * on success, a struct err otherwise, made from the server's problem+json where there is one.  What
+ * may be repeated without harm is repeated: reads, and POSTs, each of which carries an
+ * Idempotency-Key that stays the same in all its attempts.  Other writes are repeated only if no
+ * byte of them can have arrived.
+ *
+ * A stream delivers bytes as they come, for as long as they come.  An event subscription is a
+ * stream of server-sent events that reconnects by itself and asks for what it missed.
+ *
+ * A token is sent in clear only to this machine; redirects are not followed; libcurl stays hidden.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HTTP_HTTP_H
+#define HTTP_HTTP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/log.h"
+#include "base/value.h"
+
+struct http;
+/* One line per exchange, for people: "GET /v1/nodes -> 200, 1432 bytes, 3ms". */
+typedef void http_trace_f(void *arg, const char *line);
+
+struct http_options {
+    const char *base;     /* "https://host:port" */
+    const char *cacert;   /* PEM file of the authority to trust; NULL: the system's */
+    struct secret token;  /* sent as bearer; .s == NULL: none */
+    const char *agent;    /* User-Agent; NULL: "anneal" */
+    const char *if_down;  /* hint of ERR_UNREACHABLE, "" or NULL for none */
+    uint32_t connect_ms;  /* 0: 5 s */
+    uint32_t timeout_ms;  /* of a whole call; 0: 30 s */
+    uint32_t idle_ms;     /* a stream silent for longer is dead; 0: 45 s */
+    uint32_t pause_ms;    /* before the first repetition, doubled for each next one; 0: 100 ms */
+    uint32_t tries;       /* of a repeatable call; 0: 4 */
+    uint32_t patience_ms; /* how long a server that refuses connections is asked again; 0: not */
+    size_t max_bytes;     /* of an answer; 0: 64 MiB */
+    http_trace_f *trace;
+    void *trace_arg;
+};
+/* Checks base and token; opens nothing. */
+int http_new(const struct http_options *o, struct http **ret_h, struct err *e);
+void http_free(struct http *h);
+static inline void http_scope_end(struct http **h)
+{
+    http_free(*h);
+}
+const char *http_base(const struct http *h);
+
+/* "/v1/nodes/%s/report": each %s is percent-encoded; no other conversion exists. */
+char *http_path(struct arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Appends "?key=value" or "&key=value", encoded.  A NULL value appends nothing. */
+void http_query(struct buf *path, const char *key, const char *value);
+
+struct http_request {
+    const char *method;       /* "GET" ... */
+    const char *path;         /* from the root, encoded, with its query */
+    const struct value *body; /* sent as JSON; NULL: none */
+    const char *if_match;     /* a revision without quotes, or "*"; NULL: none */
+    const char *accept;       /* NULL: application/json */
+    uint32_t timeout_ms;      /* 0: the client's */
+};
+struct http_reply {
+    uint32_t status;
+    struct str text;           /* the body as it came */
+    const struct value *value; /* the body if it is JSON, NULL otherwise */
+    const char *etag;          /* without quotes; NULL: none */
+};
+/* The reply lives in mem.  Statuses of 400 and above, and redirects, are errors. */
+int http_call(struct http *h, struct arena *mem, const struct http_request *q,
+              struct http_reply *ret_r, struct err *e);
+
+/* Bytes as they come.  fn returns 0, or -code with e set to end the stream with that error. */
+struct http_stream;
+typedef int http_data_f(void *arg, const char *p, size_t n, struct err *e);
+int http_stream_open(struct http *h, const struct http_request *q, http_data_f *fn, void *arg,
+                     struct http_stream **ret_s, struct err *e);
+/* Waits until something arrived or timeout_ms passed (-1: for ever).  1: goes on, 0: ended as it
+ * should, -code: failed. */
+int http_stream_wait(struct http_stream *s, int timeout_ms, struct err *e);
+/* The server has accepted: a 2xx status line arrived. */
+bool http_stream_accepted(const struct http_stream *s);
+void http_stream_free(struct http_stream *s);
+static inline void http_stream_scope_end(struct http_stream **s)
+{
+    http_stream_free(*s);
+}
+
+/* Server-sent events, parsed: feed bytes in any portions, get whole events. */
+struct http_event {
+    const char *id;   /* "" if none was ever given */
+    const char *type; /* "message" unless the server said otherwise */
+    struct str data;  /* NUL-terminated as well */
+};
+typedef int http_event_f(void *arg, const struct http_event *ev, struct err *e);
+enum { SSE_EVENT_MAX = 16 << 20 };
+struct http_sse {
+    struct buf line, data, type, id; /* of the event that is being read */
+    struct buf last;                 /* id of the last whole event */
+    bool after_cr, begun;
+    http_event_f *fn;
+    void *arg;
+};
+void http_sse_init(struct http_sse *s, http_event_f *fn, void *arg);
+void http_sse_done(struct http_sse *s);
+/* Forgets a half-read event, as after a lost connection; the id of the last whole one stays. */
+void http_sse_restart(struct http_sse *s);
+/* ERR_TOO_LARGE for an event beyond SSE_EVENT_MAX; what fn returned if that was not 0. */
+int http_sse_feed(struct http_sse *s, const char *p, size_t n, struct err *e);
+
+struct http_events;
+struct http_events_options {
+    const char *path;  /* "/v1/events", with its query */
+    const char *since; /* resume after this id; NULL: what happens from now on */
+    http_event_f *fn;
+    /* Told when the subscription stands (lost == NULL) and when it broke and will be renewed. */
+    void (*state)(void *arg, const struct err *lost);
+    void *arg;
+    uint32_t patience_ms; /* how long a lost server is sought; 0: 60 s */
+};
+int http_events_open(struct http *h, const struct http_events_options *o,
+                     struct http_events **ret_s, struct err *e);
+/* Waits until an event or a change of state was delivered, or timeout_ms passed.  1: goes on, 0:
+ * the server ended the stream for good, -code: refused, or lost for longer than patience_ms. */
+int http_events_wait(struct http_events *s, int timeout_ms, struct err *e);
+void http_events_free(struct http_events *s);
+static inline void http_events_scope_end(struct http_events **s)
+{
+    http_events_free(*s);
+}
+
+#endif

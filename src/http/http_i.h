@@ -1,0 +1,50 @@
+/* http_i.h - what the files of http share: the client, one exchange, and errors from both sides */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HTTP_HTTP_I_H
+#define HTTP_HTTP_I_H
+
+#include <curl/curl.h>
+
+#include "http/http.h"
+
+struct http {
+    CURLM *multi;
+    char *base, *cacert, *token, *agent, *if_down;
+    bool loopback, tls;
+    struct http_options o; /* numbers with defaults filled in; its texts are not used */
+};
+
+/* One request on the wire and what came back of it so far. */
+struct http_exchange {
+    struct http *h;
+    CURL *easy;
+    struct curl_slist *headers;
+    struct buf body; /* request */
+    struct buf got;  /* answer, or the problem that a refused stream answered */
+    struct buf etag, type, location;
+    uint32_t status; /* 0 until the status line came */
+    char why[CURL_ERROR_SIZE];
+    bool over; /* libcurl is through with it */
+    CURLcode result;
+    http_data_f *fn; /* stream: takes what a 2xx answers instead of `got` */
+    void *arg;
+    struct err fn_err; /* of fn, or of a limit */
+    uint64_t began_ms;
+};
+
+/* key: Idempotency-Key, NULL for none.  after: Last-Event-ID, NULL for none. */
+int exchange_begin(struct http_exchange *x, struct http *h, const struct http_request *q,
+                   const char *key, const char *after, bool stream, struct err *e);
+/* Lets all exchanges of the client work once, waiting up to timeout_ms if nothing is due. */
+int exchange_work(struct http *h, int timeout_ms, struct err *e);
+void exchange_end(struct http_exchange *x);
+
+uint64_t http_clock_ms(void);
+void http_pause(uint32_t ms);
+/* The error of a finished exchange whose transfer failed. */
+int http_transport_error(const struct http_exchange *x, struct err *e);
+/* The error that an answer with a status of 300 or more stands for. */
+int http_answer_error(struct arena *mem, const struct http_exchange *x, struct err *e);
+bool exchange_is_json(const struct http_exchange *x);
+
+#endif

@@ -1,0 +1,107 @@
+/* shell_outcome.c - from the end of a program to a result
+ *
+ * The exit status is the program's own unless the runner refused to start it.  Both may be 125; the
+ * record in the lock file tells which, and whether this very run was started before by a server
+ * that did not live to see its end: that is LOST, not refused, since nobody can say what it did.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "jig/shell_i.h"
+#include "sys/fs.h"
+#include "sys/runner.h"
+
+enum { EXIT_NOT_YET = 75 /* EX_TEMPFAIL */, AGAIN_DEFAULT_MS = 5000 };
+
+#define SAY(r, ...) snprintf((r)->text, sizeof(r)->text, __VA_ARGS__)
+
+/* The returned map, from descriptor 3 or else from the file.  0 with NULL if nothing was returned.
+ */
+static int read_returns(struct jig_run *run, struct arena *mem, const struct value **ret_v,
+                        struct err *e)
+{
+    struct value *v = NULL;
+    int rc = 0;
+    if (run->result.len == 0) {
+        rc = fs_read(run->result_path, SHELL_RESULT_LIMIT, &run->result, e);
+        if (rc == -ERR_NOT_FOUND)
+            rc = 0;
+    } else if (run->result.len > SHELL_RESULT_LIMIT) {
+        rc = err_set(e, ERR_TOO_LARGE, "more than %d bytes", (int)SHELL_RESULT_LIMIT);
+    }
+    if (rc == 0 && run->result.len > 0)
+        rc = json_parse(mem, run->result.data, run->result.len, NULL, &v, e);
+    if (rc == 0 && v && v->kind != VALUE_MAP)
+        rc = err_set(e, ERR_INVALID, "a %s, not a map", value_kind_name((enum value_kind)v->kind));
+    if (rc == 0)
+        *ret_v = v;
+    return rc;
+}
+
+/* Exit status 125: true if the runner did not start the program, with the outcome and text set. */
+static bool judge_refusal(const struct jig_run *run, struct jig_result *r)
+{
+    struct run_record rec;
+    int found = runlock_read_path(run->lock_path, &rec);
+    int order = found > 0 ? runlock_order(&rec, &run->id) : -1;
+    if (order == 0 && rec.runner == proc_pid(run->proc) && rec.state != RUN_HELD)
+        return false; /* ours: the program itself exited so */
+    if (order == 0 && rec.state != RUN_HELD) {
+        r->outcome = OUTCOME_LOST;
+        SAY(r, "this attempt was started before and its end was not seen");
+    } else if (order > 0) {
+        r->outcome = OUTCOME_REFUSED;
+        SAY(r, "attempt %" PRIu32 " was started after this one", rec.attempt);
+    } else {
+        r->outcome = OUTCOME_FAILED;
+        SAY(r, "not started: %s", run->last_line);
+    }
+    return true;
+}
+
+static void say_failure(const struct jig_run *run, struct jig_result *r)
+{
+    int code = r->exit_code;
+    const char *sep = run->last_line[0] ? ": " : "";
+    if (code > 128 && code <= 128 + 64)
+        SAY(r, "ended by signal %d%s%s", code - 128, sep, run->last_line);
+    else
+        SAY(r, "exit status %d%s%s", code, sep, run->last_line);
+}
+
+static void judge_status(struct jig_run *run, struct arena *mem, struct jig_result *r)
+{
+    struct err e = {0};
+    int rc = read_returns(run, mem, &r->returns, &e);
+    if (r->exit_code == EXIT_NOT_YET) {
+        int64_t again_ms = value_as_int(value_get(r->returns, "again_ms"), AGAIN_DEFAULT_MS);
+        r->outcome = OUTCOME_AGAIN;
+        r->again_ms = again_ms < 0 ? AGAIN_DEFAULT_MS : (uint64_t)again_ms;
+    } else if (r->exit_code != 0) {
+        r->outcome = OUTCOME_FAILED;
+        say_failure(run, r);
+    } else if (rc < 0) {
+        r->outcome = OUTCOME_FAILED;
+        SAY(r, "what it returned is unusable: %.64s%s%.120s", e.at, e.at[0] ? ": " : "", e.text);
+    } else {
+        r->outcome = OUTCOME_OK;
+    }
+}
+
+void shell_outcome_judge(struct jig_run *run, const struct proc_exit *x, struct arena *mem,
+                         struct jig_result *ret_r)
+{
+    struct jig_result r = {.exit_code = x->code, .truncated = x->truncated};
+    if (x->signo) { /* of the runner: a stranger killed it, and the program's end is unknown */
+        r.outcome = OUTCOME_LOST;
+        SAY(&r, "the runner was ended by signal %d", x->signo);
+    } else if (x->code != RUNNER_REFUSED || !judge_refusal(run, &r)) {
+        judge_status(run, mem, &r);
+    }
+    if (run->cancelled && (r.outcome == OUTCOME_FAILED || r.outcome == OUTCOME_AGAIN))
+        r.outcome = OUTCOME_CANCELLED;
+    *ret_r = r;
+}

@@ -1,0 +1,127 @@
+/* opts.h - the settings of anneald: one table, from which everything else follows
+ *
+ * Each key exists once, below.  The struct of values, the reader of the YAML file, --set key=value,
+ * the sample file and the man page all come from that list.  To add a setting, add a line.
+ *
+ *   type      in the file                     in struct opts
+ *   TEXT      a string; one of CHOICES if any const char *
+ *   PATH      a string                        const char *
+ *   UINT      an integer                      uint64_t
+ *   DURATION  "250ms" "10s" "5m" "2h" "30d"   uint64_t, milliseconds
+ *   SIZE      "512" "64KiB" "8MiB" "4GiB"     uint64_t, bytes
+ *   BOOL      true or false                   bool
+ *
+ * Later sources win: built-in, file, --set.  Errors name the place ("anneald.yaml:3:7", "--set")
+ * and, for a key that does not exist, the nearest one that does.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SYS_OPTS_H
+#define SYS_OPTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+
+enum {
+    OPTS_KIB = 1024,
+    OPTS_MIB = 1024 * 1024,
+    OPTS_SECOND = 1000,
+    OPTS_DAY = 24 * 3600 * 1000,
+};
+
+/* name, type, default, least, most, choices, help.  Least and most are in the unit of the struct.
+ */
+#define OPTS_TABLE(X)                                                                              \
+    X(data_dir, PATH, "/var/lib/anneal", 1, 4096, "",                                              \
+      "directory of the store, the journal, locks and task files")                                 \
+    X(listen, TEXT, "127.0.0.1:7480", 1, 300, "",                                                  \
+      "address and port of the API; [address]:port for IPv6")                                      \
+    X(tls_cert, PATH, "", 0, 4096, "", "certificate chain in PEM; with tls_key it turns TLS on")   \
+    X(tls_key, PATH, "", 0, 4096, "", "private key in PEM")                                        \
+    X(log_level, TEXT, "info", 1, 16, "error|warn|info|debug", "least severity that is logged")    \
+    X(worker_capacity, UINT, "64", 1, 100000, "",                                                  \
+      "attempts that the worker inside the server runs at once")                                   \
+    X(worker_enabled, BOOL, "true", 0, 1, "", "run a worker inside the server")                    \
+    X(worker_output_limit, SIZE, "1MiB", OPTS_KIB, 1024ull * OPTS_MIB, "",                         \
+      "bytes kept of each output stream of an attempt")                                            \
+    X(group_events, UINT, "1000", 1, 100000, "", "events committed together at most")              \
+    X(group_ms, DURATION, "10ms", 0, 10 * OPTS_SECOND, "",                                         \
+      "longest time an event waits for others to be committed with")                               \
+    X(recover_grace, DURATION, "5s", 0, 3600ull * OPTS_SECOND, "",                                 \
+      "time that workers have after a restart to report what they hold")                           \
+    X(dead_after, DURATION, "60s", OPTS_SECOND, 30ull * OPTS_DAY, "",                              \
+      "silence after which a node is declared dead")                                               \
+    X(probe_count, UINT, "3", 1, 100, "", "probes that must fail before a node is declared dead")  \
+    X(suspect_percent, UINT, "20", 1, 100, "",                                                     \
+      "share of nodes falling silent together that makes the server suspect itself")               \
+    X(suspect_min, UINT, "5", 1, 1000000, "",                                                      \
+      "number of silent nodes below which the server does not suspect itself")                     \
+    X(on_error, TEXT, "continue", 1, 16, "continue|freeze-node",                                   \
+      "what an error on a node means for other work on that node")                                 \
+    X(body_limit, SIZE, "8MiB", OPTS_KIB, 1024ull * OPTS_MIB, "", "largest request body")          \
+    X(page_limit, UINT, "1000", 1, 100000, "", "most items on one page of a list")                 \
+    X(journal_keep, DURATION, "30d", 0, 36500ull * OPTS_DAY, "",                                   \
+      "age up to which events are kept")                                                           \
+    X(journal_keep_bytes, SIZE, "4GiB", OPTS_MIB, 1ull << 50, "",                                  \
+      "size up to which events are kept")                                                          \
+    X(event_ring, UINT, "65536", 16, 1u << 24, "",                                                 \
+      "events held in memory for streams that resume")                                             \
+    X(max_streams, UINT, "4096", 1, 1000000, "", "event streams open at once")                     \
+    X(max_tasks, UINT, "4000000", 1, UINT32_MAX, "", "tasks in all plans that are not finished")   \
+    X(admin_domain, TEXT, "", 0, 253, "", "domain that node names must be in; empty: any name")
+
+#define OPTS_TYPES(X)                                                                              \
+    X(TEXT, "text", const char *)                                                                  \
+    X(PATH, "path", const char *)                                                                  \
+    X(UINT, "integer", uint64_t)                                                                   \
+    X(DURATION, "duration", uint64_t)                                                              \
+    X(SIZE, "size", uint64_t)                                                                      \
+    X(BOOL, "boolean", bool)
+enum opts_type {
+#define X(id, text, ctype) OPTS_##id,
+    OPTS_TYPES(X)
+#undef X
+};
+#define X(id, text, ctype) typedef ctype opts_##id##_t;
+OPTS_TYPES(X)
+#undef X
+
+enum opts_key {
+#define X(name, type, def, least, most, choices, help) OPTS_KEY_##name,
+    OPTS_TABLE(X)
+#undef X
+        OPTS_KEY_COUNT
+};
+
+struct opts {
+#define X(name, type, def, least, most, choices, help) opts_##type##_t name;
+    OPTS_TABLE(X)
+#undef X
+    const char *origin[OPTS_KEY_COUNT]; /* "" for a default, "file:line:col", "--set" */
+    struct arena mem;                   /* of the texts */
+};
+
+struct opts_info {
+    const char *name, *def, *choices, *help; /* choices: "a|b|c", "" if free */
+    enum opts_type type;
+    uint64_t least, most;
+};
+const struct opts_info *opts_info(enum opts_key key);
+const char *opts_type_name(enum opts_type type);
+
+void opts_init(struct opts *o); /* all defaults */
+void opts_done(struct opts *o);
+/* A map of settings; an empty file changes nothing.  On failure o may hold a part of the file. */
+int opts_load(struct opts *o, const char *path, struct err *e);
+int opts_load_text(struct opts *o, const char *name, struct str yaml, struct err *e);
+/* "key=value", the value as it would stand in the file without quotes. */
+int opts_set(struct opts *o, const char *assignment, struct err *e);
+/* What no single key can tell: the listen address, TLS by halves. */
+int opts_check(const struct opts *o, struct err *e);
+/* The value as a file would say it: "8MiB", "5s". */
+void opts_show(const struct opts *o, enum opts_key key, struct buf *b);
+
+#endif

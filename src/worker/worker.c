@@ -1,0 +1,219 @@
+/* worker.c - a worker's life: HELLO, beats, the end of an iteration, stopping
+ *
+ * Owns the run directory while it lives: a lock file keeps a second worker out, and what an earlier
+ * one left in the scratch directory is removed.  The lock directory is kept: its records are what
+ * protects tasks from being started twice.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker/worker.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "sys/fs.h"
+#include "worker/worker_i.h"
+
+enum { CAPACITY_DEFAULT = 64, OUTPUT_DEFAULT = 1024 * 1024, BEAT_DEFAULT_MS = 5000, JIGS_MAX = 64 };
+
+void worker_send(struct worker *w, const struct taskmsg *m)
+{
+    buf_clear(&w->out);
+    taskmsg_write(&w->out, m);
+    queue_to_server(w->mail, buf_str(&w->out));
+    w->unflushed = true;
+}
+
+/* HELLO or BEAT: who we are and what we hold, the unacknowledged included. */
+static void report(struct worker *w, enum taskmsg_kind kind)
+{
+    VEC(struct held_attempt) held = {0};
+    struct str jigs[JIGS_MAX];
+    struct taskmsg m = {.kind = kind, .worker = str_of(w->name), .capacity = w->capacity};
+    for (struct link *l = w->held.next; l != &w->held; l = l->next) {
+        const struct run *r = LINK_OF(l, struct run, of_worker);
+        vec_push(&held, ((struct held_attempt){r->msg.task, r->msg.attempt}));
+    }
+    for (struct link *l = w->unacked.next; l != &w->unacked; l = l->next) {
+        const struct answer *a = LINK_OF(l, struct answer, unacked);
+        vec_push(&held, ((struct held_attempt){a->known->task, a->attempt}));
+    }
+    for (; m.n_jigs < JIGS_MAX && jig_at(m.n_jigs); m.n_jigs++)
+        jigs[m.n_jigs] = str_of(jig_at(m.n_jigs)->name);
+    m.jigs = jigs;
+    m.held = held.at;
+    m.n_held = (uint32_t)held.n;
+    worker_send(w, &m);
+    vec_done(&held);
+}
+
+static void on_beat(void *arg)
+{
+    struct worker *w = arg;
+    uint64_t now_ms = loop_now_ms(w->loop), patience_ms = RESEND_BEATS * w->beat_ms;
+    report(w, TASKMSG_BEAT);
+    if (now_ms > patience_ms)
+        answers_resend_older(w, now_ms - patience_ms);
+    loop_timer_at(w->beat, now_ms + w->beat_ms);
+}
+
+static void leave_loop(struct worker *w)
+{
+    if (!w->attached)
+        return;
+    w->attached = false;
+    queue_worker_detach(w->mail);
+    loop_timer_stop(w->beat);
+    loop_timer_stop(w->log_timer);
+}
+
+/* Each time before the loop waits: room is filled, the dead are freed, the server is woken once. */
+static void settle(void *arg)
+{
+    struct worker *w = arg;
+    runs_pump(w);
+    runs_bury(w);
+    if (w->unflushed)
+        queue_flush(w->mail);
+    w->unflushed = false;
+    if (w->stopping && w->attached && link_empty(&w->held)) {
+        leave_loop(w);
+        loop_post(w->loop, w->stopped, w->stopped_arg);
+    }
+}
+
+static char *default_name(void)
+{
+    char host[HOST_NAME_MAX + 1] = "";
+    struct buf b = {0};
+    (void)gethostname(host, sizeof host - 1);
+    buf_printf(&b, "%s:%d", host[0] ? host : "localhost", (int)getpid());
+    return buf_take(&b, NULL);
+}
+
+static int make_dir(const char *run_dir, const char *name, bool fresh, struct err *e)
+{
+    char *path = fs_join(run_dir, name);
+    int rc = fresh ? fs_remove_tree(path, e) : 0;
+    if (rc == 0)
+        rc = fs_mkdirs(path, 0700, e);
+    free(path);
+    return rc;
+}
+
+static int take_run_dir(struct worker *w, const char *run_dir, struct err *e)
+{
+    int rc = fs_mkdirs(run_dir, 0700, e);
+    if (rc < 0)
+        return rc;
+    w->run_dir = realpath(run_dir, NULL); /* runners start elsewhere */
+    if (!w->run_dir)
+        return err_sys(e, ERR_IO, errno, "cannot resolve %s", run_dir);
+    char *lock = fs_join(w->run_dir, "worker.lock");
+    w->lock_fd = fs_lock(lock, e);
+    free(lock);
+    if (w->lock_fd < 0)
+        return w->lock_fd;
+    rc = make_dir(w->run_dir, JIG_LOCK_DIR, false, e);
+    return rc < 0 ? rc : make_dir(w->run_dir, JIG_SCRATCH_DIR, true, e);
+}
+
+static uint64_t first_seq(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_options *o,
+                          struct err *e)
+{
+    struct worker *w = xcalloc(1, sizeof *w);
+    w->loop = l;
+    w->mail = q;
+    w->lock_fd = -1;
+    w->name = o->name ? xstrdup(o->name) : default_name();
+    w->runner = xstrdup(o->runner ? o->runner : "anneal-runner");
+    w->capacity = o->capacity ? o->capacity : CAPACITY_DEFAULT;
+    w->max_output_bytes = o->max_output_bytes ? o->max_output_bytes : OUTPUT_DEFAULT;
+    w->beat_ms = o->beat_ms ? o->beat_ms : BEAT_DEFAULT_MS;
+    w->next_seq = first_seq();
+    link_init(&w->idle);
+    link_init(&w->held);
+    link_init(&w->queue);
+    link_init(&w->dirty);
+    link_init(&w->graves);
+    link_init(&w->unacked);
+    arena_init(&w->scratch);
+    w->beat = loop_timer_new(l, on_beat, w);
+    w->log_timer = loop_timer_new(l, worker_log_flush, w);
+    loop_before_wait(l, settle, w);
+    if (take_run_dir(w, o->run_dir, e) < 0) {
+        worker_free(w);
+        return NULL;
+    }
+    queue_worker_attach(q, l, worker_deliver, w);
+    w->attached = true;
+    report(w, TASKMSG_HELLO);
+    loop_timer_at(w->beat, loop_now_ms(l) + w->beat_ms);
+    return w;
+}
+
+void worker_stop(struct worker *w, uint64_t grace_ms, loop_call_f *done, void *arg)
+{
+    assert(!w->stopping);
+    w->stopping = true;
+    w->stopped = done;
+    w->stopped_arg = arg;
+    for (struct link *l = w->held.next, *next; l != &w->held; l = next) {
+        struct run *r = LINK_OF(l, struct run, of_worker);
+        next = l->next;
+        if (r->phase == PHASE_RUNNING)
+            r->jig->cancel(r->jig_run, grace_ms);
+        else
+            run_drop(r, OUTCOME_LOST, "the worker stopped before it was started");
+    }
+    loop_post(w->loop, settle, w); /* if nothing runs, there may be nothing else to wake the loop */
+}
+
+void worker_free(struct worker *w)
+{
+    if (!w)
+        return;
+    assert(w->n.running == 0);
+    leave_loop(w);
+    loop_before_wait_off(w->loop, settle, w);
+    loop_unpost(w->loop, settle, w);
+    while (!link_empty(&w->held)) {
+        struct run *r = LINK_OF(w->held.next, struct run, of_worker);
+        link_remove(&r->of_task);
+        known_settle(w, r->known);
+        run_free(r);
+    }
+    runs_bury(w);
+    memory_done(w);
+    for (size_t i = 0; i < w->spare.n; i++) {
+        arena_done(w->spare.at[i]);
+        free(w->spare.at[i]);
+    }
+    vec_done(&w->spare);
+    arena_done(&w->scratch);
+    buf_done(&w->out);
+    loop_timer_free(w->beat);
+    loop_timer_free(w->log_timer);
+    if (w->lock_fd >= 0)
+        close(w->lock_fd);
+    free(w->name);
+    free(w->run_dir);
+    free(w->runner);
+    free(w);
+}
+
+struct worker_counts worker_counts(const struct worker *w)
+{
+    return w->n;
+}

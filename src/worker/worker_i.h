@@ -1,0 +1,169 @@
+/* worker_i.h - a worker's parts: messages in, runs, their output, results kept
+ *
+ *   worker.c         life, beats, stopping
+ *   worker_inbox.c   what each message means for what is held
+ *   worker_run.c     one run: start, deadline, end
+ *   worker_log.c     its output, gathered into LOG messages
+ *   worker_memory.c  tasks known, results not yet acknowledged
+ *
+ * Everything happens on one loop thread.  Nothing is freed while a jig may be on the stack: ended
+ * runs wait in `graves` for the before-wait hook, which also starts what is queued and flushes the
+ * queue, so that a burst costs one wake-up of the server.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WORKER_WORKER_I_H
+#define WORKER_WORKER_I_H
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/map.h"
+#include "jig/jig.h"
+#include "worker/worker.h"
+
+enum {
+    REMEMBERED_MAX = 100000, /* tasks known beyond those held */
+    LOG_CHUNK_BYTES = 8192,
+    LOG_DELAY_MS = 100,
+    RESEND_BEATS = 3,
+    SPARE_ARENAS = 64,
+    TAIL_BYTES = 3, /* of a character that the next output may complete */
+};
+
+struct link { /* member of a circular list; the head is one too */
+    struct link *prev, *next;
+};
+static inline void link_init(struct link *l)
+{
+    l->prev = l->next = l;
+}
+static inline void link_append(struct link *head, struct link *l)
+{
+    l->prev = head->prev;
+    l->next = head;
+    head->prev->next = l;
+    head->prev = l;
+}
+static inline void link_remove(struct link *l)
+{
+    l->prev->next = l->next;
+    l->next->prev = l->prev;
+    link_init(l);
+}
+static inline bool link_empty(const struct link *head)
+{
+    return head->next == head;
+}
+#define LINK_OF(l, type, member) ((type *)(void *)((char *)(l)-offsetof(type, member)))
+
+/* What is known of one task.  Idle ones, with nothing held, are the memory that is bounded. */
+struct known {
+    uint32_t task;
+    uint32_t attempt, ask; /* the latest run accepted or answered */
+    bool any;              /* false: none yet */
+    bool again;            /* the latest was answered "not yet" */
+    struct link runs;      /* held, oldest first */
+    struct link answers;   /* given, not acknowledged */
+    struct link idle;
+};
+
+struct answer {
+    struct link of_task, unacked;
+    struct known *known;
+    uint32_t attempt, ask;
+    uint64_t seq, sent_ms;
+    size_t n;
+    char bytes[]; /* the RESULT message */
+};
+
+/* QUEUED or BEHIND -> RUNNING -> ENDED; unstarted ones may end too. */
+enum run_phase {
+    PHASE_QUEUED,
+    PHASE_BEHIND, /* an earlier run of the same task has not ended */
+    PHASE_RUNNING,
+    PHASE_ENDED,
+};
+struct output_stream {
+    struct buf text;
+    size_t seen_bytes; /* against the cap */
+};
+struct run { /* one (attempt, ask) held */
+    struct worker *w;
+    struct known *known;
+    struct link of_task, of_worker; /* of_worker: all held, later the graves */
+    struct link queued;             /* in w->queue while QUEUED */
+    struct link dirty;              /* in w->dirty while output waits to be sent */
+    enum run_phase phase;
+    bool cancelled; /* by the server or by a later run, not by our own stopping */
+    bool timed_out, truncated;
+    const struct jig *jig;
+    struct jig_run *jig_run;
+    struct jig_env env;
+    struct task_request req;
+    struct arena *mem; /* of req's values; NULL before the start */
+    struct loop_timer *deadline;
+    uint64_t started_ms;
+    struct output_stream out[2]; /* stdout, stderr */
+    struct taskmsg msg;
+    char bytes[]; /* of msg's strings */
+};
+
+struct worker {
+    struct loop *loop;
+    struct queue *mail;
+    char *name, *run_dir, *runner;
+    int lock_fd;
+    uint32_t capacity;
+    size_t max_output_bytes;
+    uint64_t beat_ms;
+    struct loop_timer *beat, *log_timer;
+    struct u64map tasks; /* task -> struct known */
+    struct link idle;    /* longest idle first */
+    struct link held, queue, dirty, graves, unacked;
+    struct worker_counts n;
+    uint64_t next_seq;
+    struct arena scratch; /* of the message being read */
+    struct buf out;       /* of the message being written */
+    VEC(struct arena *) spare;
+    bool attached, stopping;
+    bool unflushed; /* something was sent since the last flush */
+    loop_call_f *stopped;
+    void *stopped_arg;
+};
+
+/* worker_memory.c */
+struct known *known_get(struct worker *w, uint32_t task); /* made if absent; not idle */
+struct known *known_find(struct worker *w, uint32_t task);
+/* To be called when something of k may have ended: files it under idle if nothing is held. */
+void known_settle(struct worker *w, struct known *k);
+struct answer *answer_find(const struct known *k, uint32_t attempt, const uint32_t *ask);
+/* Sends a RESULT and keeps it; kind, seq and task are filled in here. */
+void answer_give(struct worker *w, struct known *k, struct taskmsg *result);
+void answer_resend(struct worker *w, struct answer *a);
+void answers_resend_older(struct worker *w, uint64_t sent_before_ms);
+void answers_acknowledge(struct worker *w, uint64_t seq);
+/* Forgets an answer; the caller settles its task. */
+void answer_drop(struct worker *w, struct answer *a);
+void memory_done(struct worker *w);
+
+/* worker_run.c */
+struct run *run_new(struct worker *w, struct known *k, const struct taskmsg *m);
+void run_cancel(struct run *r, uint64_t grace_ms);
+/* Ends a run that was not started, with this outcome. */
+void run_drop(struct run *r, enum outcome outcome, const char *text);
+/* Starts what is queued while there is room. */
+void runs_pump(struct worker *w);
+void runs_bury(struct worker *w);
+void run_free(struct run *r);
+
+/* worker_log.c */
+void run_log(void *run, int stream, const char *p, size_t n);
+void run_log_flush(struct run *r, bool all); /* all: nothing more will come */
+void worker_log_flush(void *worker);
+
+/* worker_inbox.c */
+void worker_deliver(void *worker, const struct str *messages, size_t n);
+
+/* worker.c */
+void worker_send(struct worker *w, const struct taskmsg *m);
+
+#endif

@@ -1,0 +1,142 @@
+/* worker_inbox.c - what a message means, given what is held and remembered
+ *
+ * Delivery is at least once and may reorder, so every rule here is about (attempt, ask) compared
+ * with what is known of the task; worker.h has the table.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "worker/worker_i.h"
+
+static struct run *run_find(const struct known *k, uint32_t attempt, const uint32_t *ask)
+{
+    for (struct link *l = k->runs.next; l != &k->runs; l = l->next) {
+        struct run *r = LINK_OF(l, struct run, of_task);
+        if (r->msg.attempt == attempt && (!ask || r->msg.ask == *ask))
+            return r;
+    }
+    return NULL;
+}
+
+static void answer_now(struct worker *w, struct known *k, const struct taskmsg *m,
+                       enum outcome outcome, const char *text)
+{
+    struct taskmsg result = {.attempt = m->attempt,
+                             .ask = m->ask,
+                             .outcome = outcome,
+                             .exit_code = -1,
+                             .text = str_of(text)};
+    answer_give(w, k, &result);
+}
+
+/* <0, 0, >0 as the message is about an earlier run than the latest known, the same, a later one. */
+static int compare(const struct taskmsg *m, const struct known *k)
+{
+    if (!k->any)
+        return 1;
+    if (m->attempt != k->attempt)
+        return m->attempt < k->attempt ? -1 : 1;
+    return m->ask < k->ask ? -1 : m->ask > k->ask;
+}
+
+static void refuse_earlier(struct worker *w, struct known *k, const struct taskmsg *m)
+{
+    char text[64];
+    if (m->attempt == k->attempt)
+        return; /* an old question of a live attempt: its answer was acknowledged by the newer one
+                 */
+    snprintf(text, sizeof text, "attempt %" PRIu32 " came later", k->attempt);
+    answer_now(w, k, m, OUTCOME_REFUSED, text);
+}
+
+static void accept_later(struct worker *w, struct known *k, const struct taskmsg *m)
+{
+    for (struct link *l = k->answers.next, *next; l != &k->answers; l = next) {
+        struct answer *a = LINK_OF(l, struct answer, of_task);
+        next = l->next;
+        if (a->attempt == m->attempt) /* the server asks again, so it has the answer */
+            answer_drop(w, a);
+    }
+    for (struct link *l = k->runs.next, *next; l != &k->runs; l = next) {
+        next = l->next;
+        run_cancel(LINK_OF(l, struct run, of_task), m->grace_ms);
+    }
+    k->any = true;
+    k->again = false;
+    k->attempt = m->attempt;
+    k->ask = m->ask;
+    run_new(w, k, m);
+    runs_pump(w);
+}
+
+static void on_task(struct worker *w, const struct taskmsg *m)
+{
+    struct known *k = known_get(w, m->task);
+    struct answer *a = answer_find(k, m->attempt, &m->ask);
+    int order = compare(m, k);
+    if (a)
+        answer_resend(w, a);
+    else if (order < 0 && !run_find(k, m->attempt, &m->ask))
+        refuse_earlier(w, k, m);
+    else if (order > 0 && w->stopping)
+        answer_now(w, k, m, OUTCOME_LOST, "the worker is stopping");
+    else if (order > 0)
+        accept_later(w, k, m);
+    known_settle(w, k);
+}
+
+static void on_cancel(struct worker *w, const struct taskmsg *m)
+{
+    struct known *k = known_get(w, m->task);
+    struct run *r = run_find(k, m->attempt, NULL);
+    struct answer *a = answer_find(k, m->attempt, NULL);
+    if (r) {
+        run_cancel(r, m->grace_ms);
+    } else if (a) {
+        answer_resend(w, a);
+    } else if (k->any && m->attempt == k->attempt && k->again) {
+        answer_now(w, k, &(struct taskmsg){.attempt = m->attempt, .ask = k->ask}, OUTCOME_CANCELLED,
+                   "cancelled while it waited to be asked again");
+        k->again = false;
+    } else if (!k->any || m->attempt != k->attempt) {
+        if (compare(m, k) > 0) { /* should its TASK still arrive, it must not start */
+            k->any = true;
+            k->again = false;
+            k->attempt = m->attempt;
+            k->ask = UINT32_MAX;
+        }
+        answer_now(w, k, m, OUTCOME_LOST, "this worker does not know the attempt");
+    }
+    known_settle(w, k);
+}
+
+static void handle(struct worker *w, struct str text)
+{
+    struct taskmsg m;
+    struct err e = {0};
+    arena_reset(&w->scratch);
+    if (taskmsg_parse(&w->scratch, text, &m, &e) < 0) {
+        log_err(LOG_WARN, "worker-message", &e);
+        return;
+    }
+    switch (m.kind) {
+    case TASKMSG_TASK: on_task(w, &m); break;
+    case TASKMSG_CANCEL: on_cancel(w, &m); break;
+    case TASKMSG_ACK: answers_acknowledge(w, m.seq); break;
+    case TASKMSG_HELLO:
+    case TASKMSG_BEAT:
+    case TASKMSG_RESULT:
+    case TASKMSG_LOG:
+    case TASKMSG_KIND_COUNT:
+        log_line(LOG_WARN, "worker-message", LOGT("unexpected", taskmsg_kind_name(m.kind)));
+        break;
+    }
+}
+
+void worker_deliver(void *worker, const struct str *messages, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        handle(worker, messages[i]);
+}

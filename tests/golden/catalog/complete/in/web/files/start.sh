@@ -1,0 +1,1 @@
+echo not looked at
