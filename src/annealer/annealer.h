@@ -26,6 +26,7 @@ struct anneal_options { /* 0: the default in brackets */
     uint32_t suspect_percent; /* [20] */
     uint32_t suspect_min;     /* [5] */
     uint64_t timeout_ms;      /* of an attempt whose definition has none [24 h] */
+    uint32_t cone_large;      /* noderoles: a loss of this many is written in slices [5,000] */
     uint64_t stop_grace_ms;   /* from telling an attempt to stop to calling it lost [30,000] */
 };
 enum { OPERATION_STANDING = 1 }; /* always open: re-runs that no request asked for */
@@ -36,6 +37,10 @@ void anneal_free(struct anneal *a);
 /* Applies one event.  On failure (-ERR_CONFLICT: illegal in this state, -ERR_NOT_FOUND, -ERR_INVALID) nothing
  * has changed.  A result of an attempt that is not live returns 0 and changes history only. */
 int anneal_step(struct anneal *a, const struct event *ev, struct effects *fx, struct err *e);
+/* A result for this task will come soon: in a few events (far) or next but one (near).  Whoever has a batch of
+ * results says so ahead and spares each step its cache misses.  Changes nothing. */
+void anneal_expect_far(const struct anneal *a, uint32_t task);
+void anneal_expect_near(const struct anneal *a, uint32_t task);
 /* When the next timer is due; UINT64_MAX if none is armed. */
 uint64_t anneal_next_timer(const struct anneal *a);
 uint64_t anneal_now(const struct anneal *a);

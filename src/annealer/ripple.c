@@ -12,8 +12,6 @@
 
 #include "base/digest.h"
 
-enum { CONE_LARGE = 5000 }; /* noderoles: from here on rows are written in slices */
-
 uint64_t ripple_inputs(const struct anneal *a, uint32_t id)
 {
     uint32_t n;
@@ -127,7 +125,7 @@ static size_t lose_descendants(struct anneal *a, uint32_t id, enum reason why, b
 
 void ripple_loss(struct anneal *a, uint32_t id, enum reason why)
 {
-    if (lose_descendants(a, id, why, false) >= CONE_LARGE && a->fx)
+    if (lose_descendants(a, id, why, false) >= a->opt.cone_large && a->fx)
         vec_push(&a->fx->cones, id);
 }
 

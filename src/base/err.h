@@ -64,7 +64,8 @@ int err_set(struct err *e, enum errcode code, const char *fmt, ...)
 /* As err_set with errno (or another code) recorded and its text appended. */
 int err_sys(struct err *e, enum errcode code, int sys, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Additions to an error already set; each returns -e->code so that "return err_hint(...)" works. */
+/* Additions to an error already set; each returns -e->code so that "return err_hint(...)" works.  With
+ * e NULL the code is not known and -ERR_INTERNAL is returned: where the code matters, keep err_set's. */
 int err_at(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int err_line(struct err *e, const char *line, size_t n);

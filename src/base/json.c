@@ -81,13 +81,13 @@ __attribute__((cold, noinline)) static int json_no_value(struct json_reader *r)
 static inline void json_space(struct json_reader *r)
 {
     const char *p = r->at;
-    for (; p < r->end; p++) {
-        if (*p == ' ' || *p == '\t' || *p == '\r')
-            continue;
-        if (*p != '\n')
+    for (; p < r->end && (unsigned char)*p <= ' '; p++) {
+        if (*p == '\n') {
+            r->line++;
+            r->line_start = p + 1;
+        } else if (*p != ' ' && *p != '\t' && *p != '\r') {
             break;
-        r->line++;
-        r->line_start = p + 1;
+        }
     }
     r->at = p;
 }
@@ -270,13 +270,22 @@ static bool json_word(struct json_reader *r, const char *word, size_t n)
 
 /* --- containers --- */
 
+static inline uint32_t json_line(const struct json_reader *r)
+{
+    return r->line < VALUE_LINE_MAX ? (uint32_t)r->line : VALUE_LINE_MAX;
+}
+
+static inline uint32_t json_column(const struct json_reader *r)
+{
+    int64_t column = r->at - r->line_start + 1;
+    return column < VALUE_COLUMN_MAX ? (uint32_t)column : VALUE_COLUMN_MAX;
+}
+
+/* A new top of the stack; the caller fills it. */
 static inline struct member *json_push(struct json_reader *r)
 {
-    if (r->stack.n == r->stack.cap)
-        vec_reserve(&r->stack, r->stack.n + 1);
-    struct member *m = &r->stack.at[r->stack.n++];
-    *m = (struct member){0};
-    return m;
+    vec_reserve(&r->stack, r->stack.n + 1);
+    return &r->stack.at[r->stack.n++];
 }
 
 static int json_open(struct json_reader *r, struct value *v, enum value_kind kind)
@@ -334,11 +343,10 @@ static int json_key(struct json_reader *r, bool first)
     if (r->at == r->end || *r->at != '"')
         return json_expected(r, first ? "a key in double quotes or '}'" : "a key in double quotes");
     struct member *m = json_push(r);
+    m->key_line = json_line(r);
+    m->key_column = json_column(r);
     /* The loan of `cap` ends when the map is sealed: until then it is where the key starts. */
     m->v.cap = (uint32_t)(r->at - r->text.text);
-    value_place(&m->v, 0, r->line, (uint64_t)(r->at - r->line_start) + 1);
-    m->key_line = m->v.line;
-    m->key_column = m->v.column;
     int rc = json_string(r, &m->key, &m->key_n);
     if (rc)
         return rc;
@@ -353,7 +361,11 @@ static int json_key(struct json_reader *r, bool first)
 static int json_value(struct json_reader *r, enum json_want *ret_want)
 {
     struct value *v = &r->stack.at[r->stack.n - 1].v;
-    value_place(v, r->source, r->line, (uint64_t)(r->at - r->line_start) + 1);
+    *v = (struct value){.kind = VALUE_NULL,
+                        .source = r->source,
+                        .line = json_line(r),
+                        .column = json_column(r),
+                        .cap = v->cap};
     *ret_want = WANT_NEXT;
     switch (r->at < r->end ? *r->at : '\0') {
     case '"': v->kind = VALUE_STRING; return json_string(r, &v->s, &v->n);
@@ -408,7 +420,7 @@ static int json_run(struct json_reader *r)
             rc = json_close(r);
             want = WANT_NEXT;
         } else {
-            json_push(r);
+            json_push(r)->v.cap = 0;
             rc = json_value(r, &want);
         }
     }

@@ -52,52 +52,69 @@ static bool real_quick(uint64_t digits, int64_t power, bool negative, double *re
     return true;
 }
 
+/* Adds the digits at p to *digits and returns what follows them.  *count is how many matter:
+ * nineteen always fit 64 bits, and what *digits is beyond that does not matter. */
+static inline const char *digits_read(const char *p, const char *end, uint64_t *digits,
+                                      uint32_t *count)
+{
+    uint64_t v = *digits;
+    uint32_t n = *count;
+    for (; is_digit(p, end); p++) {
+        v = v * 10 + (uint64_t)(*p - '0');
+        n += (n != 0 || v != 0) && n < 32; /* v may wrap round to 0 */
+    }
+    *digits = v;
+    *count = n;
+    return p;
+}
+
+/* The power of ten behind an 'e', NULL if there is none. */
+static const char *power_read(const char *p, const char *end, int64_t *ret_power)
+{
+    bool negative = p < end && *p == '-';
+    int64_t power = 0;
+    if (p < end && (*p == '+' || *p == '-'))
+        p++;
+    if (!is_digit(p, end))
+        return NULL;
+    for (; is_digit(p, end); p++)
+        power = power < 100000 ? power * 10 + (*p - '0') : power;
+    *ret_power = negative ? -power : power;
+    return p;
+}
+
 size_t number_scan(const char *s, size_t n, bool *ret_whole, int64_t *ret_int, double *ret_real)
 {
+    enum { FITS = 19 };
     const char *p = s, *end = s + n;
-    bool negative = p < end && *p == '-', negative_power = false, over = false;
+    bool negative = p < end && *p == '-';
     uint64_t digits = 0;
+    uint32_t count = 0;
     int64_t fraction = 0, power = 0;
     p += negative;
     if (!is_digit(p, end))
         return 0;
-    if (*p == '0') {
-        p++;
-    } else {
-        for (; is_digit(p, end); p++) {
-            uint64_t d = (uint64_t)(*p - '0');
-            over = over || __builtin_mul_overflow(digits, (uint64_t)10, &digits) ||
-                   __builtin_add_overflow(digits, d, &digits);
-        }
-    }
-    uint64_t most = (uint64_t)INT64_MAX + negative;
+    p = *p == '0' ? p + 1 : digits_read(p, end, &digits, &count);
     bool whole = p == end || (*p != '.' && (*p | 0x20) != 'e');
-    if (whole && !over && digits <= most) {
+    if (whole && count <= FITS && digits <= (uint64_t)INT64_MAX + negative) {
         *ret_whole = true;
-        *ret_int = negative ? (int64_t)(0 - digits) : (int64_t)digits;
+        *ret_int = (int64_t)(negative ? 0 - digits : digits);
         return (size_t)(p - s);
     }
     if (p < end && *p == '.') {
-        if (!is_digit(++p, end))
+        const char *point = ++p;
+        p = digits_read(p, end, &digits, &count);
+        fraction = p - point;
+        if (fraction == 0)
             return 0;
-        for (; is_digit(p, end); p++) {
-            over = over || __builtin_mul_overflow(digits, (uint64_t)10, &digits) ||
-                   __builtin_add_overflow(digits, (uint64_t)(*p - '0'), &digits);
-            fraction++;
-        }
     }
     if (p < end && (*p | 0x20) == 'e') {
-        p++;
-        if (p < end && (*p == '+' || *p == '-'))
-            negative_power = *p++ == '-';
-        if (!is_digit(p, end))
+        p = power_read(p + 1, end, &power);
+        if (!p)
             return 0;
-        for (; is_digit(p, end); p++)
-            power = power < 100000 ? power * 10 + (*p - '0') : power;
     }
     *ret_whole = false;
-    power = (negative_power ? -power : power) - fraction;
-    if (over || !real_quick(digits, power, negative, ret_real))
+    if (count > FITS || !real_quick(digits, power - fraction, negative, ret_real))
         *ret_real = number_real(s, (size_t)(p - s));
     return (size_t)(p - s);
 }

@@ -29,8 +29,6 @@ void source_locate(const struct source *s, size_t pos, size_t *ret_line, size_t 
     }
     for (size_t i = begin; i < pos; i++)
         column += ((unsigned char)s->text[i] & 0xC0) != 0x80;
-    if (begin == 0 && pos >= 3 && memcmp(s->text, "\xEF\xBB\xBF", 3) == 0)
-        column--; /* a byte order mark is not a character of the line */
     *ret_line = line;
     *ret_column = column;
 }
@@ -67,9 +65,7 @@ const char *source_found(const struct source *s, size_t pos, char ret[32])
     }
     unsigned char c = (unsigned char)s->text[pos];
     size_t len = utf8_sequence(s->text + pos, s->n - pos);
-    if (c == '\n' || c == '\r')
-        snprintf(ret, 32, "end of line");
-    else if (len == 0 || c < 0x20 || c == 0x7F)
+    if (len == 0 || c < 0x20 || c == 0x7F)
         snprintf(ret, 32, "byte 0x%02x", c);
     else
         snprintf(ret, 32, "'%.*s'", (int)len, s->text + pos);

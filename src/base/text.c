@@ -186,7 +186,7 @@ const char *text_nearest(struct str name, const char *const *candidates, size_t 
 }
 
 /* Reads digits from s at *at; false on overflow or if there is none. */
-static bool digits_read(struct str s, size_t *at, uint64_t *ret_v)
+static bool text_digits(struct str s, size_t *at, uint64_t *ret_v)
 {
     uint64_t v = 0;
     size_t i = *at;
@@ -217,7 +217,7 @@ int text_duration_ms(struct str s, uint64_t *ret_ms, struct err *e)
                  {"h", 3600 * 1000}, {"d", 86400000u}, {"", 1000}};
     size_t at = 0;
     uint64_t v = 0;
-    if (digits_read(s, &at, &v)) {
+    if (text_digits(s, &at, &v)) {
         struct str unit = {s.s + at, s.n - at};
         for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
             uint64_t ms;
@@ -259,7 +259,7 @@ int text_u64(struct str s, uint64_t max, uint64_t *ret_v, struct err *e)
         number = number && s.s[i] >= '0' && s.s[i] <= '9';
     if (!number)
         return err_set(e, ERR_INVALID, "\"%.*s\" is not a whole number", shown(s), s.s ? s.s : "");
-    if (!digits_read(s, &at, &v) || v > max) {
+    if (!text_digits(s, &at, &v) || v > max) {
         int rc = err_set(e, ERR_INVALID, "%.*s is too large", shown(s), s.s);
         err_hint(e, "at most %llu is allowed", (unsigned long long)max);
         return rc;

@@ -37,7 +37,7 @@ struct value {
     uint16_t source;
     uint32_t line : 20, column : 12; /* 1-based; saturate; 0 = unknown */
     uint32_t n;                      /* bytes, items or members */
-    uint32_t cap;                    /* builders only */
+    uint32_t cap;                    /* builders only; 0: shared, a builder must move it first */
     union {
         bool b;
         int64_t i;
@@ -65,7 +65,8 @@ struct value *value_str(struct arena *a, struct str s); /* copies */
 struct value *value_text(struct arena *a, const char *s); /* copies; NULL makes a null */
 struct value *value_list(struct arena *a);
 struct value *value_map(struct arena *a);
-/* The item is copied shallowly into the container (its children are shared). */
+/* The item is copied shallowly into the container (its children are shared): what its builder adds to
+ * it afterwards is not seen there.  Changing a container that was read or copied moves it first. */
 void value_add(struct arena *a, struct value *list, const struct value *item);
 void value_set(struct arena *a, struct value *map, const char *key, const struct value *v);
 void value_set_str(struct arena *a, struct value *map, struct str key, const struct value *v);
@@ -88,7 +89,8 @@ static inline bool value_is(const struct value *v, enum value_kind k)
     return v && v->kind == k;
 }
 
-bool value_equal(const struct value *a, const struct value *b); /* map order does not matter */
+/* Map order does not matter, places neither; 1 and 1.0 differ, as they are written differently. */
+bool value_equal(const struct value *a, const struct value *b);
 struct value *value_copy(struct arena *a, const struct value *v); /* deep */
 /* Maps merge key by key, everything else, null included, replaces.  Shares unchanged parts with its
  * inputs, which must outlive it.  Positions stay those of the winning value. */

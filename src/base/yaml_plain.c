@@ -12,7 +12,7 @@
 
 #include "base/number_i.h"
 
-static bool is_digit(char c)
+static bool is_plain_digit(char c)
 {
     return c >= '0' && c <= '9';
 }
@@ -32,7 +32,7 @@ static bool plain_hex(struct str s, int64_t *ret_i)
         return false;
     for (size_t i = 2; i < s.n; i++) {
         char c = s.s[i];
-        if (is_digit(c))
+        if (is_plain_digit(c))
             v = v << 4 | (uint64_t)(c - '0');
         else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
             v = v << 4 | (uint64_t)((c | 0x20) - 'a' + 10);
@@ -54,7 +54,7 @@ static bool plain_int(struct str s, int64_t *ret_i)
     if (i == s.n || (s.s[i] == '0' && s.n - i > 1) || s.n - i > 19)
         return false;
     for (; i < s.n; i++) {
-        if (!is_digit(s.s[i]))
+        if (!is_plain_digit(s.s[i]))
             return false;
         v = v * 10 + (uint64_t)(s.s[i] - '0');
     }
@@ -68,14 +68,14 @@ bool yaml_plain_real(struct str s, double *ret_r)
 {
     size_t i = s.n && (s.s[0] == '-' || s.s[0] == '+');
     size_t before = i, digits;
-    while (i < s.n && is_digit(s.s[i]))
+    while (i < s.n && is_plain_digit(s.s[i]))
         i++;
     digits = i - before;
     if (digits > 1 && s.s[before] == '0')
         return false;
     if (i < s.n && s.s[i] == '.') {
         size_t point = i++;
-        while (i < s.n && is_digit(s.s[i]))
+        while (i < s.n && is_plain_digit(s.s[i]))
             i++;
         digits += i - point - 1;
     }
@@ -86,7 +86,7 @@ bool yaml_plain_real(struct str s, double *ret_r)
         if (i < s.n && (s.s[i] == '-' || s.s[i] == '+'))
             i++;
         size_t power = i;
-        while (i < s.n && is_digit(s.s[i]))
+        while (i < s.n && is_plain_digit(s.s[i]))
             i++;
         if (i == power)
             return false;
@@ -109,7 +109,7 @@ enum value_kind yaml_plain_resolve(struct str s, struct value *ret_v)
     enum value_kind kind = VALUE_STRING;
     int64_t i;
     double r;
-    if (is_digit(c) || c == '-' || c == '+' || c == '.') {
+    if (is_plain_digit(c) || c == '-' || c == '+' || c == '.') {
         bool whole = true;
         for (size_t k = 0; k < s.n; k++)
             whole = whole && s.s[k] != '.' && (s.s[k] | 0x20) != 'e';

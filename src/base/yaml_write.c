@@ -55,12 +55,11 @@ static bool is_plain(struct str s)
     struct value ignored = {0};
     if (s.n == 0 || s.s[0] == ' ' || s.s[s.n - 1] == ' ' || !is_clean(s, false))
         return false;
-    if (strchr("-?:,[]{}#&*!|>'\"%@`=", s.s[0])) {
-        /* A dash may start a word; nothing else is worth the risk. */
-        if (s.s[0] != '-' || s.n < 2 || s.s[1] == ' ' || s.s[1] == '-')
-            return false;
-    }
-    if (str_is(s, "<<") || (s.n >= 3 && memcmp(s.s, "...", 3) == 0))
+    if (strchr(",[]{}#&*!|>'\"%@`", s.s[0]))
+        return false;
+    if (strchr("-?:", s.s[0]) && (s.n == 1 || s.s[1] == ' '))
+        return false;
+    if (str_is(s, "<<") || (s.n >= 3 && (!memcmp(s.s, "---", 3) || !memcmp(s.s, "...", 3))))
         return false;
     for (size_t i = 0; i < s.n; i++) {
         char c = s.s[i];

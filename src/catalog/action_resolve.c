@@ -155,11 +155,11 @@ static void steps_circle(struct load *l, const struct steps *s, const uint32_t *
     catalog_error(l, s->where[circle[n - 1]], ERR_CYCLE, "tasks require each other: %s", path.data);
 }
 
-static void steps_check_order(struct load *l, const struct steps *s)
+static const uint32_t *steps_order(struct load *l, const struct steps *s)
 {
     SCOPED_ARENA(mem);
     uint32_t *first = arena_new(&mem, uint32_t, s->n + 1), n_deps = 0, n_circle = 0;
-    uint32_t *order = arena_new(&mem, uint32_t, s->n), *circle = arena_new(&mem, uint32_t, s->n);
+    uint32_t *order = arena_new(l->mem, uint32_t, s->n), *circle = arena_new(&mem, uint32_t, s->n);
 
     for (uint32_t i = 0; i < s->n; i++)
         first[i + 1] = first[i] + s->at[i].n_after;
@@ -169,6 +169,7 @@ static void steps_check_order(struct load *l, const struct steps *s)
             deps[n_deps++] = s->at[i].after[k];
     if (!graph_sort(s->n, first, deps, order, circle, &n_circle))
         steps_circle(l, s, circle, n_circle);
+    return order;
 }
 
 static struct catalog_action action_resolve(struct load *l, const struct load_role *r,
@@ -181,8 +182,7 @@ static struct catalog_action action_resolve(struct load *l, const struct load_ro
         step_add(l, r, &s, &list->items[i]);
     for (uint32_t i = 0; i < s.n; i++)
         step_after(l, &s, i);
-    steps_check_order(l, &s);
-    return (struct catalog_action){name, s.at, s.n};
+    return (struct catalog_action){name, s.at, steps_order(l, &s), s.n};
 }
 
 static struct catalog_action action_noop(struct load *l, uint32_t noop)
@@ -191,7 +191,7 @@ static struct catalog_action action_noop(struct load *l, uint32_t noop)
     uintptr_t jig = 0;
     strmap_get(&l->by_jig, str_of("noop"), &jig);
     *step = (struct catalog_step){.task = noop, .jig = (uint32_t)jig, .repeat = REPEAT_SAFE};
-    return (struct catalog_action){str_of("converge"), step, 1};
+    return (struct catalog_action){str_of("converge"), step, arena_new(l->mem, uint32_t, 1), 1};
 }
 
 void catalog_resolve_actions(struct load *l, uint32_t role, uint32_t noop)

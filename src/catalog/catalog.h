@@ -125,6 +125,7 @@ struct catalog_step { /* a task as one role runs it */
 struct catalog_action {
     struct str name;
     const struct catalog_step *steps; /* as listed; converge has at least one */
+    const uint32_t *order;            /* the steps, each after those it waits for */
     uint32_t n_steps;
 };
 struct catalog_want {

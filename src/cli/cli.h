@@ -22,6 +22,8 @@ struct cli_env {
     uint64_t (*clock_ms)(void *arg);                      /* never runs backwards */
     /* Becomes another program; returns -1 with errno only if that fails. */
     int (*exec)(void *arg, const char *path, char *const argv[]);
+    /* A display that moves the cursor begins or ends; NULL: nobody needs to know. */
+    void (*live)(void *arg, bool on);
     /* The simulator's main(), NULL in a build without one. */
     int (*sim)(int argc, char **argv);
     void *arg;

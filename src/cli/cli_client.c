@@ -142,6 +142,17 @@ int cli_get_in(struct cli *c, struct arena *mem, const char *path, const struct 
     return call(c, mem, &q, ret_v, e);
 }
 
+int cli_get_text(struct cli *c, struct arena *mem, const char *path, struct str *ret_s,
+                 struct err *e)
+{
+    const struct http_request q = {.method = "GET", .path = path, .accept = "text/plain"};
+    struct http_reply r;
+    int rc = cli_connect(c, e);
+    if (!rc && !(rc = http_call(c->http, mem, &q, &r, e)))
+        *ret_s = r.text;
+    return rc;
+}
+
 int cli_send(struct cli *c, const char *method, const char *path, const struct value *body,
              const struct value **ret_v, struct err *e)
 {
@@ -220,6 +231,22 @@ uint64_t cli_limit(const struct cli *c)
 {
     uint64_t n = cli_number(c, "limit", UINT32_MAX);
     return n < UINT32_MAX ? n : UINT32_MAX;
+}
+
+int cli_list(struct cli *c, const char *path, const char *const *filters,
+             const struct field *fields, const char *name_path, const char *what, struct err *e)
+{
+    SCOPED_BUF(b);
+    const struct value *v;
+    buf_puts(&b, path);
+    for (; filters && *filters; filters++) {
+        const char *word = cli_word(c, *filters);
+        http_query(&b, *filters, word ? word : cli_option(c, *filters));
+    }
+    int rc = cli_get_list(c, &c->mem, b.data, cli_limit(c), &v, e);
+    if (!rc)
+        cli_print_list(c, v, fields, name_path, what);
+    return rc;
 }
 
 static int stdin_read(struct cli *c, struct buf *b, struct err *e)

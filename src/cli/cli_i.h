@@ -60,6 +60,10 @@ const char *cli_option_at(const struct cli *c, const char *option, size_t i);
 const char *cli_word(struct cli *c, const char *option);
 const char *cli_arg_word(struct cli *c, size_t i);
 
+struct field;
+struct look;
+struct pen;
+
 /* --- cli_client.c: talking to the server --- */
 /* Finds server and token and makes the client; done by the first request. */
 int cli_connect(struct cli *c, struct err *e);
@@ -74,10 +78,17 @@ int cli_send_rev(struct cli *c, const char *method, const char *path, const stru
                  const struct value **ret_v, struct err *e);
 int cli_get_in(struct cli *c, struct arena *mem, const char *path, const struct value **ret_v,
                struct err *e);
+/* An answer that is text. */
+int cli_get_text(struct cli *c, struct arena *mem, const char *path, struct str *ret_s,
+                 struct err *e);
 /* All pages of a list, but no more than `most` items, as {"items": [...], "total": N}. */
 int cli_get_list(struct cli *c, struct arena *mem, const char *path, uint64_t most,
                  const struct value **ret_v, struct err *e);
 uint64_t cli_limit(const struct cli *c); /* --limit */
+/* A whole list verb: options named in filters (ends with NULL) become parameters of the same name.
+ */
+int cli_list(struct cli *c, const char *path, const char *const *filters,
+             const struct field *fields, const char *name_path, const char *what, struct err *e);
 /* A map from a YAML or JSON file ("-": standard input). */
 int cli_read_data(struct cli *c, const char *file, const struct value **ret_v, struct err *e);
 
@@ -85,8 +96,6 @@ int cli_read_data(struct cli *c, const char *file, const struct value **ret_v, s
 int cli_read_tree(struct arena *mem, const char *dir, struct value **ret_files, struct err *e);
 
 /* --- cli_output.c: results and messages --- */
-struct field;
-struct look;
 struct look cli_look(const struct cli *c, bool to_err);
 /* Objects as a table; what: "nodes", for the sentence when there are none. */
 void cli_print_list(struct cli *c, const struct value *list, const struct field *fields,
@@ -110,22 +119,24 @@ void cli_warn(struct cli *c, const char *fmt, ...)
 void cli_report(struct cli *c, const struct err *e);
 /* The source line of an error, and a caret below the column that e->at names; nothing if it has
  * none. */
-struct pen;
 void cli_put_source(struct pen *pen, const struct err *e);
 
 /* Confirms a write: data formats print v, otherwise says the sentence. */
 void cli_done(struct cli *c, const struct value *v, const char *name_path, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* As cli_done for an answer that may carry an operation: with --wait follows it. */
-int cli_outcome(struct cli *c, const struct value *v, const char *sentence, struct err *e);
-
-/* --- cli_run.c: what a request started --- */
+/* --- cli_outcome.c: what a request started, and how it ended --- */
 /* The number of the operation that an answer is, or names; 0 if none. */
 int64_t cli_operation_of(const struct value *v);
+/* As cli_done() for an answer that may carry an operation: with --wait follows it. */
+int cli_outcome(struct cli *c, const struct value *v, const char *name_path, const char *sentence,
+                struct err *e);
+/* Prints an ended operation, what failed in it and why, and sets c->exit. */
+int cli_report_operation(struct cli *c, int64_t id, struct err *e);
 
 /* --- cli_follow.c: operations as they go on --- */
-/* Follows one operation to its end and sets c->exit; final result to out. */
+/* Follows one operation to its end, then reports it as cli_report_operation() does. */
 int cli_follow_operation(struct cli *c, int64_t id, struct err *e);
+/* All open ones, until interrupted. */
 int cli_follow_all(struct cli *c, struct err *e);
 
 /* --- cli_help.c, complete.c, manpage.c --- */

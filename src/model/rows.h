@@ -87,7 +87,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U8, held, DYN)
 #define ROW_TASK(X)                                                                                \
     X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(U32, noderole, FIX)                   \
-    X(U32, def, FIX) X(U32, weight, FIX) X(U32, span, FIX) X(BLOB, deps, DYN)                      \
+    X(U32, def, FIX) X(U32, weight, FIX) X(U32, span, FIX) X(BLOB, deps, FIX)                      \
     X(U8, state, DYN) X(U8, reason, DYN) X(U8, flags, DYN) X(U32, attempt, DYN)                    \
     X(U32, tries, DYN) X(U64, wake_ms, DYN) X(U64, done_digest, DYN)
 #define ROW_ATTEMPT(X)                                                                             \

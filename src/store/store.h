@@ -54,10 +54,12 @@ int store_checkpoint_find(struct store *s, uint64_t seq, uint64_t *ret_seq, stru
 int store_checkpoint_read(struct store *s, uint64_t seq, struct buf *ret_body, struct err *e);
 int store_checkpoint_drop(struct store *s, uint64_t below_seq, struct err *e);
 
-/* Online copy to a new file that is whole and checked; refuses to overwrite.  progress may be NULL. */
+/* Online copy to a new file that is whole and checked; refuses to overwrite.  progress may be NULL.  May
+ * run on another thread beside commits through the same handle. */
 int store_backup(struct store *s, const char *to_path,
                  void (*progress)(void *arg, int done, int total), void *arg, struct err *e);
-/* Offline: checks `from`, then puts it in place of `to`, which no server may hold open. */
+/* Offline: checks `from`, then puts it in place of `to`, which no server may hold open.  The old file is
+ * kept beside it as .before-restore, .before-restore.2, ... */
 int store_restore(const char *from, const char *to, struct err *e);
 /* PRAGMA integrity_check on a handle of its own; for the background. */
 int store_check_full(const char *path, struct err *e);

@@ -159,17 +159,23 @@ static int copy_make(const char *from_path, const char *to_path, const struct co
     return rc;
 }
 
-/* Gives the file its final name unless the name is taken. */
+static int refuse_overwrite(const char *path, struct err *e)
+{
+    return store_sq_fail(path, ERR_EXISTS, "name a file that does not exist", e,
+                         "a backup never overwrites a file");
+}
+
+/* Gives the file its final name unless the name has been taken meanwhile. */
 static int publish(const char *partial, const char *path, struct err *e)
 {
     if (!link(partial, path)) {
         (void)unlink(partial);
         return 0;
     }
-    /* Not every file system has links; a rename overwrites, but the name was free a moment ago. */
-    if (errno != EEXIST && !fs_exists(path) && !rename(partial, path))
-        return 0;
-    return file_error(path, "name the backup", e);
+    if (errno == EEXIST)
+        return refuse_overwrite(path, e);
+    /* Not every file system has links. */
+    return rename(partial, path) ? file_error(path, "name the backup", e) : 0;
 }
 
 int store_sq_backup(struct store *s, const char *to_path,
@@ -181,8 +187,7 @@ int store_sq_backup(struct store *s, const char *to_path,
     int rc;
 
     if (fs_exists(to_path))
-        return store_sq_fail(to_path, ERR_EXISTS, "name a file that does not exist", e,
-                             "a backup never overwrites a file");
+        return refuse_overwrite(to_path, e);
     buf_printf(&partial, "%s.partial", to_path);
     rc = copy_make(from_path, partial.data, &p, "PRAGMA quick_check(1)", e);
     if (!rc)
@@ -255,15 +260,15 @@ static int restore_locked(const char *from, const char *to, struct err *e)
 int store_restore(const char *from, const char *to, struct err *e)
 {
     struct stat a, b;
-    SCOPED_BUF(lock);
     int fd, rc;
 
     if (stat(from, &a))
         return store_sq_fail(from, ERR_NOT_FOUND, NULL, e, "there is no such backup");
+    if (!stat(to, &b) && !S_ISREG(b.st_mode))
+        return store_sq_fail(to, ERR_INVALID, NULL, e, "what is to be replaced is not a file");
     if (!stat(to, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
         return store_sq_fail(from, ERR_INVALID, NULL, e, "the backup is the database itself");
-    buf_printf(&lock, "%s.lock", to);
-    fd = fs_lock(lock.data, e);
+    fd = store_sq_lock(to, e);
     if (fd < 0)
         return fd;
     rc = restore_locked(from, to, e);

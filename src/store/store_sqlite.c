@@ -334,13 +334,27 @@ static int fold_log(struct store_sq *q, struct err *e)
                                                 : store_sq_error(q->db, q->path, rc, "recover", e);
 }
 
-static int open_writer(struct store_sq *q, const struct store_options *o, struct err *e)
+int store_sq_lock(const char *path, struct err *e)
 {
     SCOPED_BUF(lock);
+    int fd;
+
+    buf_printf(&lock, "%s.lock", path);
+    fd = fs_lock(lock.data, e);
+    if (fd < 0) {
+        err_wrap(e, "store");
+        err_at(e, "%s", path);
+    }
+    if (fd == -(int)ERR_BUSY)
+        err_hint(e, "a server uses this database: stop it first");
+    return fd;
+}
+
+static int open_writer(struct store_sq *q, const struct store_options *o, struct err *e)
+{
     int version, rc;
 
-    buf_printf(&lock, "%s.lock", o->path);
-    q->lock_fd = fs_lock(lock.data, e);
+    q->lock_fd = store_sq_lock(o->path, e);
     if (q->lock_fd < 0)
         return q->lock_fd;
     rc = create_private(o->path, e);

@@ -72,6 +72,8 @@ int store_sq_prepare(sqlite3 *db, const char *path, const char *sql, sqlite3_stm
 /* The first column of the first row of a query as a number. */
 int store_sq_number(sqlite3 *db, const char *path, const char *sql, int64_t *ret_v, struct err *e);
 int store_sq_exec(sqlite3 *db, const char *path, const char *sql, struct err *e);
+/* The lock that a server holds on the database: fd, or ERR_BUSY naming the process that has it. */
+int store_sq_lock(const char *path, struct err *e);
 /* ERR_CORRUPT unless the last group is whole, as far as meta and journal can tell. */
 int store_sq_check_last(sqlite3 *db, const char *path, struct err *e);
 /* flags as for sqlite3_open_v2(); extended codes and a busy time-out are set, and closing leaves

@@ -218,7 +218,7 @@ static int text_of(const struct opts_info *info, const struct value *v, char num
     } else if (v->kind == VALUE_INT && numeric) {
         return err_set(e, ERR_INVALID, "%s must not be negative", info->name);
     } else {
-        int rc = err_set(e, ERR_INVALID, "%s is a %s, not a %s", info->name,
+        int rc = err_set(e, ERR_INVALID, "%s: expected %s, found %s", info->name,
                          opts_type_name(info->type), value_kind_name((enum value_kind)v->kind));
         if (v->kind == VALUE_STRING)
             err_hint(e, "write it without quotes");

@@ -107,7 +107,7 @@ int runlock_write(int fd, const struct run_record *r)
     ssize_t put = pwrite(fd, line, (size_t)n, 0);
     if (put >= 0 && put < n)
         errno = ENOSPC;
-    return put == n && ftruncate(fd, n) == 0 ? 0 : -1;
+    return put == n ? 0 : -1;
 }
 
 int runlock_order(const struct run_record *a, const struct run_record *b)

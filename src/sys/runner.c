@@ -197,7 +197,7 @@ static int clear_past(struct run *r, const char *variable)
 {
     struct run_record past;
     int found = runlock_read(r->lock_fd, &past);
-    if (found < 0 && errno != EINVAL)
+    if (found < 0 && (errno != EINVAL || ftruncate(r->lock_fd, 0) < 0))
         return refuse("cannot read %s: %s", r->o->lock_path, strerror(errno));
     if (found > 0) {
         int rc = judge(r, &past);

@@ -33,7 +33,7 @@ struct fake_wait {
     void *arg;
 };
 struct fake_event {
-    uint64_t id;
+    uint64_t id, group; /* visible once the group is durable */
     uint32_t tenant;
     char *line;
 };

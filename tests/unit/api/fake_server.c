@@ -198,7 +198,8 @@ void fake_event(struct server *s, uint32_t tenant, const char *kind)
                "{\"id\":%" PRIu64 ",\"at\":\"2026-01-02T03:04:05.678Z\",\"kind\":\"%s\","
                "\"actor\":\"root\",\"input\":{},\"changes\":[]}",
                id, kind);
-    vec_push(&s->events, ((struct fake_event){id, tenant, buf_take(&b, NULL)}));
+    uint64_t group = s->open > s->durable ? s->open : 0;
+    vec_push(&s->events, ((struct fake_event){id, group, tenant, buf_take(&b, NULL)}));
     if (s->open == s->durable) /* of no group: durable at once */
         for (size_t i = 0; i < s->event_watchers.n; i++)
             s->event_watchers.at[i].fn(s->event_watchers.at[i].arg);
@@ -244,6 +245,8 @@ int server_events_read(struct server *s, const struct caller *who, uint64_t sinc
     *ret_first_kept = s->first_kept;
     for (size_t i = 0; i < s->events.n && n < max; i++) {
         const struct fake_event *ev = &s->events.at[i];
+        if (ev->group > s->durable)
+            break;
         if (ev->id <= since || ev->id < s->first_kept)
             continue;
         *ret_last = ev->id;
@@ -258,7 +261,10 @@ int server_events_read(struct server *s, const struct caller *who, uint64_t sinc
 
 uint64_t server_events_last(struct server *s)
 {
-    return s->events.n ? s->events.at[s->events.n - 1].id : 0;
+    size_t n = s->events.n;
+    while (n && s->events.at[n - 1].group > s->durable)
+        n--;
+    return n ? s->events.at[n - 1].id : 0;
 }
 
 void server_events_subscribe(struct server *s, loop_call_f *fn, void *arg)
@@ -304,7 +310,10 @@ void fake_log_put(struct server *s, uint32_t task, uint32_t attempt, const char 
 
 void fake_log_end(struct server *s, uint32_t task, uint32_t attempt)
 {
-    log_of(s, task, attempt)->ended = true;
+    fake_log_put(s, task, attempt, "");
+    struct fake_log *l = log_of(s, task, attempt);
+    if (l)
+        l->ended = true;
     log_tell(s, task, attempt);
 }
 

@@ -43,6 +43,8 @@ static void test_accepts(void)
         {"1e-400", "0.0"},
         {"123456789012345678901234567890e-10", "1.2345678901234567e+19"},
         {"0.000000000000000000000000000001", "1e-30"},
+        {"1.00000000000000000000000000000000000000000000000000000000000000000000000000000001",
+         "1.0"},
         {"[]", "[]"},
         {"{}", "{}"},
         {"[ ]", "[]"},
@@ -65,7 +67,7 @@ static void test_accepts(void)
         int rc = read_text(&a, cases[i].text, strlen(cases[i].text), &v, &e);
         if (!rc)
             json_write(&b, v, 0);
-        is_text(rc ? e.text : b.data, cases[i].want, "read %s", cases[i].text);
+        is_text(rc ? e.text : b.data, cases[i].want, "read case %zu", i);
     }
 }
 

@@ -63,7 +63,7 @@ static void test_cut(void)
     log_set_sink(-1, keep, &b);
     for (int lead = 0; lead < 8; lead++) {
         memset(text, 'a', sizeof text - 1);
-        for (int i = lead; i + 2 < (int)sizeof text; i += 3)
+        for (int i = lead; i + 3 < (int)sizeof text; i += 3)
             memcpy(text + i, "\xE2\x82\xAC", 3);
         buf_clear(&b);
         log_line(LOG_INFO, "long", LOGT("text", text), LOGT("more", "x"));

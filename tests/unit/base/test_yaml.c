@@ -137,7 +137,8 @@ static void test_refuses(void)
         {"!foo a: 1\n", ERR_INVALID, "1:6", "not supported", "", ""},
         {"a: !!map 1\n", ERR_INVALID, "1:10", "not supported here", "", ""},
         {"a:\n  b: 1\n\tc: 2\n", ERR_SYNTAX, "3:", "tab", "", "spaces"},
-        {"a: 1\n b: 2\n", ERR_SYNTAX, "1:4", "multiline plain key", "a: 1", ""},
+        {"a: 1\n b: 2\n", ERR_SYNTAX, "1:4", "multiline plain key", "a: 1", "indentation"},
+        {"a: b: c\n", ERR_SYNTAX, "1:5", "", "a: b: c", "quotes"},
         {"a: \"b\n", ERR_SYNTAX, "", "", "", ""},
         {"a: [1, 2\n", ERR_SYNTAX, "", "", "", ""},
         {"{", ERR_SYNTAX, "1:2", "", "{", ""},
@@ -306,6 +307,7 @@ static void test_budget(void)
     small.max_values = 3;
     is_int(yaml_parse(&a, "[1, 2]", 6, &small, &v, &e), 0, "a budget of three: list and two items");
     is_int(yaml_parse(&a, "[1, 2, 3]", 9, &small, &v, &e), -ERR_LIMIT, "not three items");
+    is_int(yaml_parse(&a, "{a: 1, b: 2}", 12, &small, &v, &e), 0, "keys are not counted");
     small.max_values = UINT32_MAX;
     is_int(yaml_parse(&a, "[1]", 3, &small, &v, &e), 0, "the largest budget");
 }
@@ -349,7 +351,7 @@ static void test_write(void)
          "\"\"\n- \"<<\"\n"},
         {"[\"a: b\",\"a #b\",\"a#b\",\"a:b\",\" a\",\"a \",\"- "
          "a\",\"-a\",\"?a\",\"*a\",\"a:\",\"a,b\"]",
-         "- \"a: b\"\n- \"a #b\"\n- a#b\n- a:b\n- \" a\"\n- \"a \"\n- \"- a\"\n- -a\n- \"?a\"\n- "
+         "- \"a: b\"\n- \"a #b\"\n- a#b\n- a:b\n- \" a\"\n- \"a \"\n- \"- a\"\n- -a\n- ?a\n- "
          "\"*a\"\n- \"a:\"\n- a,b\n"},
         {"[\"x\\ty\",\"\\u0000\\u0001\\u007f\\u00a0\\u2028\\ufeff\\\"\\\\\\r\"]",
          "- \"x\\ty\"\n- \"\\0\\x01\\x7f\xC2\xA0\\u2028\\ufeff\\\"\\\\\\r\"\n"},

@@ -93,6 +93,30 @@ static void overwrite(const char *path, off_t at, const char *bytes, size_t n)
     close(fd);
 }
 
+static void take_name(void *arg, int done, int total)
+{
+    struct err e;
+
+    (void)done, (void)total;
+    if (!fs_exists(arg))
+        fs_write_atomic(arg, "mine", 4, 0600, &e);
+}
+
+/* Somebody else takes the name while the copy is being made. */
+static void test_name_taken(const char *dir, struct store *s)
+{
+    char *copy = fs_join(dir, "taken.db"), *partial = fs_join(dir, "taken.db.partial");
+    SCOPED_BUF(b);
+    struct err e = {0};
+
+    is_int(store_backup(s, copy, take_name, copy, &e), -ERR_EXISTS, "the name was taken meanwhile");
+    fs_read(copy, 100, &b, &e);
+    is_text(b.data, "mine", "what took it is left alone");
+    ok(!fs_exists(partial), "and the copy is gone");
+    free(copy);
+    free(partial);
+}
+
 static void test_backup(const char *dir, struct store *s, const char *copy)
 {
     struct writer w = {s, 100, 0, 0, 0, 0};
@@ -188,6 +212,23 @@ static void test_restore_refused(const char *dir, const char *path, const char *
     free(part);
 }
 
+static void test_restore_full_house(const char *dir, const char *path, const char *copy)
+{
+    struct err e = {0};
+    SCOPED_BUF(b);
+
+    for (int i = 1; i <= 99; i++) {
+        buf_clear(&b);
+        buf_printf(&b, i == 1 ? "%s.before-restore" : "%s.before-restore.%d", path, i);
+        if (!fs_exists(b.data))
+            fs_write_atomic(b.data, "", 0, 0600, &e);
+    }
+    is_int(store_restore(copy, path, &e), -ERR_REFUSED, "no name left for the old file");
+    ok(e.hint[0], "with a remedy");
+    ok(groups_of(path) > 0, "the database is as it was");
+    is_int(store_restore(copy, dir, &e), -ERR_INVALID, "a directory is not replaced");
+}
+
 /* The usual reason to restore: the database itself is damaged and its log still lies beside it. */
 static void test_restore_over_damage(const char *dir, const char *copy)
 {
@@ -227,11 +268,13 @@ int main(void)
         if (commit_group(s, g, &e))
             note("%s", e.text);
     test_backup(dir, s, copy);
+    test_name_taken(dir, s);
     n = whole_groups(s);
     store_close(s);
     test_restore(dir, path, copy, n);
     test_restore_refused(dir, path, copy);
     test_restore_over_damage(dir, copy);
+    test_restore_full_house(dir, path, copy);
     fs_remove_tree(dir, &e);
     free(dir);
     free(path);

@@ -79,6 +79,8 @@ static void test_second_opener(const char *path)
     is_int(store_open(&(struct store_options){.path = path}, &other, &e), -ERR_BUSY,
            "a second server");
     has_text(e.text, pid, "says which process is the first");
+    is_text(e.at, path, "names the file");
+    has_text(e.hint, "stop it first", "says what to do");
     ok(!other, "no handle");
     store_close(s);
     is_int(store_open(&(struct store_options){.path = path}, &other, &e), 0,
@@ -136,13 +138,14 @@ static void test_reader(const char *path)
     is_int(store_open(&(struct store_options){.path = "/nowhere/a.db"}, &r, &e), -ERR_NOT_FOUND,
            "nor does a server without a directory");
     has_text(e.text, "/nowhere/a.db.lock", "which names what it could not make");
+    is_text(e.at, "/nowhere/a.db", "and the file");
 }
 
 /* The partial index is used, and holds open attempts only. */
 static void test_open_index(const char *path)
 {
-    SCOPED_STMT *stmt = NULL;
     SCOPED_DB *db = NULL;
+    SCOPED_STMT *stmt = NULL; /* ends before the connection */
     SCOPED_BUF(plan);
 
     sqlite3_open(path, &db);
@@ -257,14 +260,16 @@ static void test_out_of_range(const char *path)
     store_close(s);
 }
 
-/* Pages of noise in the middle of the file: found when they are read, never a crash. */
+/* Pages of noise behind the roots of the tables: found when they are read, never a crash. */
 static void test_damaged_pages(const char *path)
 {
     struct store *s = fix_open(path);
     struct err e = {0};
-    char noise[4096];
+    char noise[4096] = {0};
     int fd, corrupt = 0, wrong = 0;
     off_t pages;
+    uint64_t seq;
+    SCOPED_BUF(body);
 
     for (uint64_t i = 0; i < 3000; i++) {
         union row_any row;
@@ -273,14 +278,18 @@ static void test_damaged_pages(const char *path)
         put(s, ROWS_DOCUMENT, &row, &e);
     }
     store_close(s);
+    s = fix_open(path); /* the checkpoint's pages come last */
+    for (uint32_t i = 0; i < 200; i++)
+        store_checkpoint_put(s, 1, i, i == 199, (struct str){noise, 4000}, &e);
+    store_close(s);
     memset(noise, 0xa5, sizeof noise);
     pages = size_of(path) / 4096;
     fd = open(path, O_RDWR);
-    for (off_t p = pages / 2; p < pages; p++)
+    for (off_t p = pages / 6; p < pages; p++)
         if (pwrite(fd, noise, sizeof noise, p * 4096) != (ssize_t)sizeof noise)
             wrong++;
     close(fd);
-    is_int(wrong, 0, "half of %d pages damaged", (int)pages);
+    is_int(wrong, 0, "most of %d pages damaged", (int)pages);
     if (!store_open(&(struct store_options){.path = path}, &s, &e)) {
         for (int t = 0; t < ROWS_COUNT; t++) {
             int rc = store_each(s, (enum row_table)t, nothing, NULL, &e);
@@ -289,6 +298,8 @@ static void test_damaged_pages(const char *path)
             wrong += rc && rc != -ERR_CORRUPT;
         }
         has_text(e.hint, "anneal admin restore", "the remedy is a restore");
+        is_int(store_checkpoint_find(s, 10, &seq, &e), -ERR_CORRUPT, "no checkpoint is found");
+        is_int(store_checkpoint_read(s, 1, &body, &e), -ERR_CORRUPT, "nor read");
         store_close(s);
     }
     ok(corrupt && !wrong, "damage is found by reading");
@@ -322,6 +333,42 @@ static void test_too_large(const char *path)
     plan.body.n = 0;
     is_int(put(s, ROWS_PLAN, &plan, &e), 0, "the store goes on");
     store_close(s);
+}
+
+/* Every code of SQLite that a user can meet, as ours and with its remedy. */
+static void test_codes(const char *path)
+{
+    static const struct {
+        int rc;
+        enum errcode code;
+        const char *hint;
+    } cases[] = {
+        {SQLITE_FULL, ERR_DISK_FULL, "free space"},
+        {SQLITE_BUSY, ERR_BUSY, "another program"},
+        {SQLITE_LOCKED, ERR_BUSY, "another program"},
+        {SQLITE_BUSY_SNAPSHOT, ERR_BUSY, "another program"},
+        {SQLITE_CORRUPT, ERR_CORRUPT, "anneal admin restore"},
+        {SQLITE_CORRUPT_INDEX, ERR_CORRUPT, "anneal admin restore"},
+        {SQLITE_NOTADB, ERR_CORRUPT, "anneal admin restore"},
+        {SQLITE_IOERR_WRITE, ERR_IO, "kernel's log"},
+        {SQLITE_IOERR_FSYNC, ERR_IO, "kernel's log"},
+        {SQLITE_READONLY, ERR_IO, "writable"},
+        {SQLITE_PERM, ERR_IO, "writable"},
+        {SQLITE_CANTOPEN, ERR_IO, "directory must exist"},
+        {SQLITE_TOOBIG, ERR_TOO_LARGE, ""},
+        {SQLITE_CONSTRAINT_CHECK, ERR_INTERNAL, ""},
+        {SQLITE_NOMEM, ERR_INTERNAL, ""},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct err e = {0};
+
+        is_int(store_sq_error(NULL, path, cases[i].rc, "try", &e), -(int)cases[i].code, "%s is %s",
+               sqlite3_errstr(cases[i].rc), err_name(cases[i].code));
+        has_text(e.text, "store: try: ", "code %d says what was tried", cases[i].rc);
+        has_text(e.hint, cases[i].hint, "code %d has its remedy", cases[i].rc);
+        is_text(e.at, path, "code %d names the file", cases[i].rc);
+    }
 }
 
 static void test_directory(const char *path)
@@ -361,6 +408,7 @@ int main(void)
     with_file(dir, "broken.db", test_broken);
     with_file(dir, "large.db", test_too_large);
     with_file(dir, "dir.db", test_directory);
+    with_file(dir, "codes.db", test_codes);
     fs_remove_tree(dir, &e);
     free(dir);
     free(log);

@@ -364,9 +364,38 @@ static void test_trim(struct place *p)
     is_int(n, 2, "%s: trim across the sign", p->name);
 }
 
-static struct str text_of(const char *s)
+/* A history that moves on: new rows at the top, old ones trimmed at the bottom, some taken out. */
+static void test_moving(struct place *p)
 {
-    return str_of(s);
+    enum { ROUNDS = 60, STEP = 50, KEEP = 200 };
+    struct err e = {0};
+    int wrong = 0;
+    uint64_t top = 1000;
+    uint32_t n;
+
+    store_trim(p->s, ROWS_CONE, 0, UINT64_MAX, 0, &n, &e);
+    for (int r = 0; r < ROUNDS; r++) {
+        union row_any rows[STEP];
+        struct row_op ops[STEP];
+        struct seen s = {0};
+
+        for (int i = 0; i < STEP; i++) {
+            top++;
+            fix_row(ROWS_CONE, top, top, &rows[i]);
+            ops[i] = fix_op(ROW_INSERT, ROWS_CONE, &rows[i]);
+        }
+        wrong += store_commit(p->s, ops, STEP, &e) != 0;
+        ops[0].verb = ops[STEP / 2].verb = ROW_DELETE;
+        wrong += store_commit(p->s, ops, 1, &e) != 0;
+        wrong += store_commit(p->s, ops + STEP / 2, 1, &e) != 0;
+        wrong += store_trim(p->s, ROWS_CONE, 0, top - KEEP, 0, &n, &e) != 0;
+        store_range(p->s, ROWS_CONE, 0, top, true, 0, see, &s, &e);
+        for (size_t i = 0; i < s.keys.n; i++)
+            wrong += s.keys.at[i] <= top - KEEP || (i && s.keys.at[i] >= s.keys.at[i - 1]);
+        wrong += r > 4 && s.keys.n != KEEP - KEEP / STEP * 2;
+        vec_done(&s.keys);
+    }
+    is_int(wrong, 0, "%s: %d rounds of growing and trimming", p->name, ROUNDS);
 }
 
 static void test_checkpoints(struct place *p)
@@ -380,18 +409,18 @@ static void test_checkpoints(struct place *p)
     is_int(store_checkpoint_read(p->s, 5, &body, &e), -ERR_NOT_FOUND, "%s: none to read", p->name);
     has_text(e.text, "checkpoint 5", "%s: says which", p->name);
 
-    store_checkpoint_put(p->s, 20, 1, true, text_of("b"), &e);
-    store_checkpoint_put(p->s, 10, 0, false, text_of("one "), &e);
-    store_checkpoint_put(p->s, 10, 2, true, text_of("three"), &e);
+    store_checkpoint_put(p->s, 20, 1, true, str_of("b"), &e);
+    store_checkpoint_put(p->s, 10, 0, false, str_of("one "), &e);
+    store_checkpoint_put(p->s, 10, 2, true, str_of("three"), &e);
     store_checkpoint_find(p->s, 100, &seq, &e);
     is_int(seq, 0, "%s: a checkpoint with a gap does not count", p->name);
     is_int(store_checkpoint_read(p->s, 10, &body, &e), -ERR_NOT_FOUND, "%s: nor is it read",
            p->name);
     is_int(body.len, 0, "%s: nothing of it", p->name);
-    store_checkpoint_put(p->s, 10, 1, false, text_of("wrong"), &e);
-    is_int(store_checkpoint_put(p->s, 10, 1, false, text_of("two "), &e), 0, "%s: chunk again",
+    store_checkpoint_put(p->s, 10, 1, false, str_of("wrong"), &e);
+    is_int(store_checkpoint_put(p->s, 10, 1, false, str_of("two "), &e), 0, "%s: chunk again",
            p->name);
-    store_checkpoint_put(p->s, 15, 0, false, text_of("unfinished"), &e);
+    store_checkpoint_put(p->s, 15, 0, false, str_of("unfinished"), &e);
     place_reopen(p);
     store_checkpoint_find(p->s, 100, &seq, &e);
     is_int(seq, 10, "%s: the newest whole one", p->name);
@@ -408,7 +437,6 @@ static void test_checkpoints(struct place *p)
     is_int(seq, 0, "%s: those below are gone", p->name);
     store_checkpoint_find(p->s, 20, &seq, &e);
     is_int(seq, 20, "%s: the one at the number stays", p->name);
-    store_checkpoint_drop(p->s, UINT64_MAX, &e);
 }
 
 static void test_inject(struct place *p)
@@ -541,6 +569,7 @@ int main(void)
         test_range(&p);
         test_open_attempts(&p);
         test_trim(&p);
+        test_moving(&p);
         test_checkpoints(&p);
         test_inject(&p);
         test_random(&p, ROWS_DOCUMENT);

@@ -1,0 +1,193 @@
+/* cmd_noderole.c - one role on one node: its state, its tasks, its data */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli_i.h"
+
+#include <string.h>
+
+#include "base/json.h"
+#include "base/yaml.h"
+#include "cli/table_i.h"
+
+static const struct field noderole_columns[] = {
+    {"ID", "id", SHOW_TEXT, COLUMN_RIGHT},
+    {"ROLE", "role", SHOW_TEXT, COLUMN_SHRINK},
+    {"NODE", "node", SHOW_TEXT, COLUMN_SHRINK},
+    {"STATE", "state", SHOW_STATE, 0},
+    {"REASON", "reason", SHOW_TEXT, 0},
+    {"DEPLOYMENT", "deployment", SHOW_TEXT, COLUMN_SHRINK},
+    {"OPERATION", "operation", SHOW_TEXT, COLUMN_RIGHT},
+    {"RUNS", "run_count", SHOW_TEXT, COLUMN_RIGHT},
+    {"TARGET", "target", SHOW_TEXT, COLUMN_WIDE},
+    {"COHORT", "cohort", SHOW_TEXT, COLUMN_RIGHT | COLUMN_WIDE},
+    {"PARENTS", "parents", SHOW_LIST, COLUMN_WIDE | COLUMN_SHRINK},
+    {0},
+};
+static const struct field noderole_sheet[] = {
+    {"noderole", "id", SHOW_TEXT, 0},
+    {"role", "role", SHOW_TEXT, 0},
+    {"node", "node", SHOW_TEXT, 0},
+    {"deployment", "deployment", SHOW_TEXT, 0},
+    {"state", "state", SHOW_STATE, 0},
+    {"reason", "reason", SHOW_TEXT, 0},
+    {"target", "target", SHOW_TEXT, 0},
+    {"operation", "operation", SHOW_TEXT, 0},
+    {"runs", "run_count", SHOW_TEXT, 0},
+    {"generation", "generation", SHOW_TEXT, 0},
+    {"incarnation", "incarnation", SHOW_TEXT, 0},
+    {"cohort", "cohort", SHOW_TEXT, 0},
+    {"parents", "parents", SHOW_LIST, 0},
+    {"children", "children", SHOW_LIST, 0},
+    {"revision", "rev", SHOW_TEXT, 0},
+    {0},
+};
+static const struct field noderole_tasks[] = {
+    {"ID", "id", SHOW_TEXT, COLUMN_RIGHT},
+    {"TASK", "name", SHOW_TEXT, COLUMN_SHRINK},
+    {"STATE", "state", SHOW_STATE, 0},
+    {"REASON", "reason", SHOW_TEXT, 0},
+    {"JIG", "jig", SHOW_TEXT, 0},
+    {"TRIES", "tries", SHOW_TEXT, COLUMN_RIGHT},
+    {"STARTED", "started_at", SHOW_AGE, COLUMN_RIGHT},
+    {0},
+};
+
+int cmd_noderole_list(struct cli *c, struct err *e)
+{
+    static const char *const filters[] = {"state", "role", "node", "deployment", NULL};
+    return cli_list(c, "/v1/noderoles", filters, noderole_columns, "id", "noderoles", e);
+}
+
+static int noderole_get(struct cli *c, const struct value **ret_v, struct err *e)
+{
+    return cli_get(c, http_path(&c->mem, "/v1/noderoles/%s", cli_arg(c, 0)), ret_v, e);
+}
+
+int cmd_noderole_show(struct cli *c, struct err *e)
+{
+    const struct value *v, *tasks;
+    SCOPED_BUF(path);
+    int rc = noderole_get(c, &v, e);
+    if (rc || !cli_print_sheet(c, v, noderole_sheet, "id"))
+        return rc;
+    buf_puts(&path, "/v1/tasks");
+    http_query(&path, "noderole", cli_arg(c, 0));
+    if ((rc = cli_get_list(c, &c->mem, path.data, UINT32_MAX, &tasks, e)))
+        return rc;
+    cli_print_section(c, "tasks", value_get(tasks, "items"), noderole_tasks);
+    cli_print_document(c, "data", value_get(v, "data"));
+    cli_print_document(c, "wall", value_get(v, "wall"));
+    return 0;
+}
+
+int cmd_noderole_data(struct cli *c, struct err *e)
+{
+    const struct value *v;
+    const char *path = cli_arg(c, 1);
+    SCOPED_BUF(b);
+    int rc = noderole_get(c, &v, e);
+    if (rc)
+        return rc;
+    v = value_get(v, cli_has(c, "wall") ? "wall" : "data");
+    if (path && !(v = value_at(v, path)))
+        return err_set(e, ERR_NOT_FOUND, "noderole %s has nothing at %s", cli_arg(c, 0), path);
+    if (!v)
+        v = value_map(&c->mem);
+    if (c->format == OUT_JSON)
+        json_write(&b, v, c->env->out_tty ? 2 : 0);
+    else if (value_is(v, VALUE_STRING)) /* one text is itself, for shell scripts */
+        term_clean(&b, v->s, v->n, TERM_LINES);
+    else
+        yaml_write(&b, v);
+    if (!b.len || b.data[b.len - 1] != '\n')
+        buf_putc(&b, '\n');
+    cli_put(c, &b);
+    return 0;
+}
+
+/* --- set --- */
+
+/* JSON if it reads as JSON, the text itself otherwise: port=8080 is a number, name=web a text. */
+static const struct value *value_of_text(struct cli *c, const char *s)
+{
+    struct value *v;
+    struct err ignored;
+    if (!json_parse(&c->mem, s, strlen(s), NULL, &v, &ignored))
+        return v;
+    return value_text(&c->mem, s);
+}
+
+/* A map with one value at a dotted path: merged over a document it sets just that. */
+static const struct value *patch_of(struct cli *c, struct str path, const struct value *leaf)
+{
+    while (path.n) {
+        size_t at = path.n;
+        while (at && path.s[at - 1] != '.')
+            at--;
+        struct value *map = value_map(&c->mem);
+        value_set_str(&c->mem, map, (struct str){path.s + at, path.n - at}, leaf);
+        leaf = map;
+        path.n = at ? at - 1 : 0;
+    }
+    return leaf;
+}
+
+static int document_make(struct cli *c, const struct value *current, const struct value **ret_doc,
+                         struct err *e)
+{
+    const char *file = cli_option(c, "data"), *s;
+    const struct value *doc = value_get(current, "data");
+    if (!file && c->line.args.n < 2)
+        return err_set(e, ERR_INVALID, "nothing to set: give PATH=VALUE or --data FILE");
+    if (file) {
+        int rc = cli_read_data(c, file, &doc, e);
+        if (rc)
+            return rc;
+    }
+    if (!value_is(doc, VALUE_MAP))
+        doc = value_map(&c->mem);
+    for (size_t i = 1; (s = cli_arg(c, i)); i++) {
+        const char *eq = strchr(s, '=');
+        size_t n = eq ? (size_t)(eq - s) : 0;
+        if (!n || *s == '.' || s[n - 1] == '.' || memmem(s, n, "..", 2))
+            return err_set(e, ERR_INVALID, "\"%s\" is not PATH=VALUE", s);
+        doc = value_merge(&c->mem, doc, patch_of(c, (struct str){s, n}, value_of_text(c, eq + 1)));
+    }
+    *ret_doc = doc;
+    return 0;
+}
+
+int cmd_noderole_set(struct cli *c, struct err *e)
+{
+    const struct value *current, *doc, *v = NULL;
+    const char *id = cli_arg(c, 0);
+    int rc = noderole_get(c, &current, e);
+    if (!rc)
+        rc = document_make(c, current, &doc, e);
+    if (!rc)
+        rc = cli_send_rev(c, "PUT", http_path(&c->mem, "/v1/noderoles/%s/data", id), current, doc,
+                          arena_printf(&c->mem, "noderole %s", id),
+                          arena_printf(&c->mem, "noderole show %s", id), &v, e);
+    return rc ? rc
+              : cli_outcome(c, v, "id", arena_printf(&c->mem, "data of noderole %s set", id), e);
+}
+
+/* what: completed by "noderole ID runs again". */
+static int noderole_post(struct cli *c, const char *verb, const char *what, struct err *e)
+{
+    const struct value *v = NULL;
+    const char *id = cli_arg(c, 0);
+    int rc = cli_send(c, "POST", http_path(&c->mem, "/v1/noderoles/%s/%s", id, verb), NULL, &v, e);
+    if (rc)
+        return rc;
+    return cli_outcome(c, v, "id", arena_printf(&c->mem, "%snoderole %s runs again", what, id), e);
+}
+
+int cmd_noderole_rerun(struct cli *c, struct err *e)
+{
+    return noderole_post(c, "rerun", "", e);
+}
+
+int cmd_noderole_retry(struct cli *c, struct err *e)
+{
+    return noderole_post(c, "retry", "what failed in ", e);
+}

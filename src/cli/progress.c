@@ -1,0 +1,231 @@
+/* progress.c - operations drawn as bars, counts and the tasks that matter now
+ *
+ * What is shown of an operation, in this order as long as there are lines: its title, its bar,
+ * tasks that failed, tasks that run.  Failures come first because they are what somebody will act
+ * on.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/progress_i.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/table_i.h"
+
+enum { BAR_LEAST = 10, BAR_MOST = 40, TASKS_MOST = 8 };
+
+static int64_t number_at(const struct value *v, const char *key, int64_t otherwise)
+{
+    return value_as_int(value_get(v, key), otherwise);
+}
+
+static const char *text_at(struct arena *mem, const struct value *v, const char *key)
+{
+    return arena_strdup(mem, value_as_text(value_get(v, key), ""));
+}
+
+static int64_t time_at(const struct value *v, const char *key)
+{
+    return time_parse(value_as_text(value_get(v, key), ""));
+}
+
+struct progress_op progress_op_read(struct arena *mem, const struct value *v)
+{
+    const struct value *p = value_get(v, "progress");
+    return (struct progress_op){
+        .id = number_at(v, "id", 0),
+        .kind = text_at(mem, v, "kind"),
+        .title = text_at(mem, v, "title"),
+        .state = text_at(mem, v, "state"),
+        .total = number_at(p, "total", 0),
+        .done = number_at(p, "done", 0),
+        .failed = number_at(p, "failed", 0),
+        .running = number_at(p, "running", 0),
+        .waiting = number_at(p, "waiting", 0),
+        .ready = number_at(p, "ready", 0),
+        .pending = number_at(p, "pending", 0),
+        .cancelled = number_at(p, "cancelled", 0),
+        .skipped = number_at(p, "skipped", 0),
+        .eta_ms = number_at(v, "eta_ms", -1),
+        .created_ms = time_at(v, "created_at"),
+        .ended_ms = time_at(v, "ended_at"),
+        .held = value_as_bool(value_get(v, "held"), false),
+    };
+}
+
+struct progress_task progress_task_read(struct arena *mem, const struct value *v)
+{
+    return (struct progress_task){
+        .id = number_at(v, "id", 0),
+        .operation = number_at(v, "operation", 0),
+        .attempt = number_at(v, "attempt", 0),
+        .name = text_at(mem, v, "name"),
+        .node = text_at(mem, v, "node"),
+        .state = text_at(mem, v, "state"),
+        .reason = text_at(mem, v, "reason"),
+        .started_ms = time_at(v, "started_at"),
+    };
+}
+
+bool progress_op_ended(const struct progress_op *op)
+{
+    return strcmp(op->state, "running") != 0;
+}
+
+int progress_percent(const struct progress_op *op)
+{
+    int64_t done = op->done + op->skipped;
+    if (op->total <= 0)
+        return progress_op_ended(op) ? 100 : 0;
+    return (int)(done >= op->total ? 100 : done * 100 / op->total);
+}
+
+static void heading_draw(struct pen *pen, const struct progress_op *op, int64_t now_ms)
+{
+    char age[16];
+    pen_put(pen, STYLE_BOLD, "operation %lld", (long long)op->id);
+    pen_put(pen, STYLE_PLAIN, "  %s", op->kind);
+    if (*op->title && strcmp(op->title, op->kind) != 0)
+        pen_put(pen, STYLE_PLAIN, "  %s", op->title);
+    if (progress_op_ended(op))
+        pen_put(pen, term_state_style(op->state), "  %s", op->state);
+    if (op->held)
+        pen_put(pen, STYLE_WARN, "  held");
+    int64_t until = op->ended_ms >= 0 ? op->ended_ms : now_ms;
+    if (op->created_ms >= 0 && until >= op->created_ms) {
+        text_duration_show((uint64_t)(until - op->created_ms), age);
+        pen_put(pen, STYLE_DIM, "  %s", age);
+    }
+    pen_end(pen);
+}
+
+static void bar_draw(struct pen *pen, const struct progress_op *op)
+{
+    const struct {
+        int64_t n;
+        const char *word;
+        enum style style;
+    } counts[] = {{op->running, "running", STYLE_BUSY},     {op->failed, "failed", STYLE_BAD},
+                  {op->waiting, "waiting", STYLE_HOLD},     {op->ready, "ready", STYLE_HOLD},
+                  {op->cancelled, "cancelled", STYLE_WARN}, {op->pending, "pending", STYLE_DIM}};
+    int width = pen->look->columns ? pen->look->columns / 3 : BAR_MOST;
+    width = width < BAR_LEAST ? BAR_LEAST : width > BAR_MOST ? BAR_MOST : width;
+    pen_put(pen, STYLE_PLAIN, "  ");
+    pen_bar(pen, width, op->done + op->skipped, op->failed, op->total);
+    pen_put(pen, STYLE_BOLD, " %3d%%", progress_percent(op));
+    pen_put(pen, STYLE_PLAIN, "  %lld/%lld", (long long)(op->done + op->skipped),
+            (long long)op->total);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i].n)
+            pen_put(pen, counts[i].style, "  %lld %s", (long long)counts[i].n, counts[i].word);
+    if (op->eta_ms >= 0 && !progress_op_ended(op)) {
+        char eta[16];
+        text_duration_show((uint64_t)op->eta_ms, eta);
+        pen_put(pen, STYLE_DIM, "  ETA %s", eta);
+    }
+    pen_end(pen);
+}
+
+static void task_draw(struct pen *pen, const struct progress_task *t, bool failed, int64_t now_ms)
+{
+    const char *mark = pen->look->utf8 ? (failed ? "\u2717" : "\u25cf") : (failed ? "x" : "*");
+    pen_put(pen, failed ? STYLE_BAD : STYLE_BUSY, "  %s ", mark);
+    pen_put(pen, STYLE_PLAIN, "%s", t->name);
+    pen_to(pen, 28);
+    pen_put(pen, STYLE_PLAIN, "%s", t->node);
+    pen_to(pen, 52);
+    if (failed) {
+        pen_put(pen, STYLE_BAD, "%s", *t->reason ? t->reason : "failed");
+        pen_put(pen, STYLE_DIM, "  anneal why task/%lld", (long long)t->id);
+    } else if (t->started_ms >= 0 && now_ms >= t->started_ms) {
+        char age[16];
+        text_duration_show((uint64_t)(now_ms - t->started_ms), age);
+        pen_put(pen, STYLE_DIM, "%7s", age);
+    }
+    pen_end(pen);
+}
+
+static int tasks_draw(struct pen *pen, const struct progress_task *tasks, size_t n, int64_t op,
+                      bool failed, int room, int64_t now_ms)
+{
+    int drawn = 0;
+    for (size_t i = 0; i < n && drawn < room; i++)
+        if (tasks[i].operation == op) {
+            task_draw(pen, &tasks[i], failed, now_ms);
+            drawn++;
+        }
+    return drawn;
+}
+
+static void op_draw(struct pen *pen, const struct progress *p, const struct progress_op *op,
+                    int room, int64_t now_ms)
+{
+    heading_draw(pen, op, now_ms);
+    bar_draw(pen, op);
+    int drawn = tasks_draw(pen, p->failed, p->n_failed, op->id, true, (room + 1) / 2, now_ms);
+    int left = room - drawn;
+    int shown = tasks_draw(pen, p->running, p->n_running, op->id, false,
+                           op->running > left ? left - 1 : left, now_ms);
+    if (op->running > shown && left > shown) {
+        pen_put(pen, STYLE_DIM, "    and %lld more running", (long long)(op->running - shown));
+        pen_end(pen);
+    }
+}
+
+void progress_draw(struct buf *b, const struct look *look, int lines, const struct progress *p,
+                   int64_t now_ms)
+{
+    struct pen pen = {.b = b, .look = look};
+    int used = 0;
+    if (p->lost) {
+        pen_put(&pen, STYLE_WARN, "%s; trying again", p->lost);
+        pen_end(&pen);
+        used++;
+    }
+    if (!p->n_ops && p->all) {
+        pen_put(&pen, STYLE_DIM, "no open operations; waiting for the next one (Ctrl-C ends)");
+        pen_end(&pen);
+        return;
+    }
+    size_t fits = lines - used >= 4 ? (size_t)(lines - used - 1) / 2 : 1;
+    size_t ops = p->n_ops < fits ? p->n_ops : fits;
+    int spare = ops ? (lines - used - 1 - 2 * (int)ops) / (int)ops : 0;
+    for (size_t i = 0; i < ops; i++)
+        op_draw(&pen, p, &p->ops[i], spare < TASKS_MOST ? spare : TASKS_MOST, now_ms);
+    if (ops < p->n_ops) {
+        pen_put(&pen, STYLE_DIM, "and %zu more operations", p->n_ops - ops);
+        pen_end(&pen);
+    }
+}
+
+void progress_line(struct buf *b, const struct progress_op *op)
+{
+    buf_printf(b, "operation %lld %s: %d%%, %lld of %lld tasks", (long long)op->id, op->state,
+               progress_percent(op), (long long)(op->done + op->skipped), (long long)op->total);
+    if (op->running)
+        buf_printf(b, ", %lld running", (long long)op->running);
+    if (op->waiting)
+        buf_printf(b, ", %lld waiting", (long long)op->waiting);
+    if (op->failed)
+        buf_printf(b, ", %lld failed", (long long)op->failed);
+}
+
+void progress_summary(struct buf *b, const struct progress_op *op)
+{
+    bool well = !strcmp(op->state, "succeeded");
+    buf_printf(b, "operation %lld %s", (long long)op->id, op->state);
+    if (op->created_ms >= 0 && op->ended_ms >= op->created_ms) {
+        char took[16];
+        text_duration_show((uint64_t)(op->ended_ms - op->created_ms), took);
+        buf_printf(b, " %s %s", well ? "in" : "after", took);
+    }
+    if (well)
+        buf_printf(b, ": %lld task%s", (long long)op->total, op->total == 1 ? "" : "s");
+    else
+        buf_printf(b, ": %lld of %lld tasks done", (long long)(op->done + op->skipped),
+                   (long long)op->total);
+    if (op->failed)
+        buf_printf(b, ", %lld failed", (long long)op->failed);
+    if (op->cancelled)
+        buf_printf(b, ", %lld cancelled", (long long)op->cancelled);
+}

@@ -1,0 +1,58 @@
+/* progress_i.h - a picture of running operations, and a painter that redraws it in place
+ *
+ * Drawing is pure: a picture, a look and a time give lines.  Painting turns frames into what a
+ * terminal has to be sent so that each frame replaces the one before.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CLI_PROGRESS_I_H
+#define CLI_PROGRESS_I_H
+
+#include "base/value.h"
+#include "cli/term_i.h"
+
+struct progress_op {
+    int64_t id;
+    const char *kind, *title, *state;
+    int64_t total, done, failed, running, waiting, ready, pending, cancelled, skipped;
+    int64_t eta_ms;               /* -1: not known */
+    int64_t created_ms, ended_ms; /* -1: not known, not yet */
+    bool held;
+};
+struct progress_task {
+    int64_t id, operation, attempt;
+    const char *name, *node, *state, *reason;
+    int64_t started_ms; /* -1: not known */
+};
+struct progress {
+    struct progress_op *ops;
+    struct progress_task *running, *failed; /* of all ops; running ones oldest first */
+    size_t n_ops, n_running, n_failed;
+    const char *lost; /* why the picture may be old; NULL: it is not */
+    bool all;         /* of everything, not of one operation */
+};
+
+struct progress_op progress_op_read(struct arena *mem, const struct value *v);
+struct progress_task progress_task_read(struct arena *mem, const struct value *v);
+bool progress_op_ended(const struct progress_op *op);
+int progress_percent(const struct progress_op *op);
+/* At most `lines` lines of at most look->columns. */
+void progress_draw(struct buf *b, const struct look *look, int lines, const struct progress *p,
+                   int64_t now_ms);
+/* One operation as one line without colour or bar, for logs. */
+void progress_line(struct buf *b, const struct progress_op *op);
+/* "operation 14 failed after 3m12s: 104 of 200 tasks done, 2 failed" */
+void progress_summary(struct buf *b, const struct progress_op *op);
+
+struct painter {
+    int drawn;   /* lines of the frame on the screen, the cursor below them */
+    int columns; /* of the terminal then */
+    bool hidden; /* the cursor is */
+};
+/* Appends what replaces the last frame by this one. */
+void painter_paint(struct painter *p, struct buf *out, const char *frame, int columns);
+/* Takes the frame away, so that ordinary lines can be written where it was. */
+void painter_clear(struct painter *p, struct buf *out);
+/* Leaves the frame where it is. */
+void painter_end(struct painter *p, struct buf *out);
+
+#endif

@@ -1,0 +1,215 @@
+/* bind_cohort.c - circles, cohorts and the order of the plan; what live noderoles come to need
+ *
+ * Roles do not require each other in a circle, but noderoles can: through a name that several roles
+ * provide, what stands in for it may need the one who asked.
+ *
+ * A plan lists its noderoles by (cohort, node, number).  So every parent comes before its children,
+ * ids rise with cohorts, and the chain of a one-by-one strategy, which runs in the same order,
+ * closes no circle: need edges rise in cohort, the chain never falls in it, and within a cohort it
+ * only rises by node.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "planner/bind_i.h"
+
+#include <stdlib.h>
+
+#include "graph/graph.h"
+
+/* --- cohorts --- */
+
+/* graph_sort() tells the circle as "each needs the one before it". */
+static int refuse_circle(struct bind *b, const uint32_t *circle, uint32_t n)
+{
+    struct buf text = {0};
+
+    for (uint32_t i = 0; i <= n; i++)
+        buf_printf(&text, "%s%s", i ? " needs " : "",
+                   bind_ref_text(b, circle[(2 * n - 1 - i) % n] | PLAN_NEW));
+    (void)err_set(b->err, ERR_CYCLE, "%s", buf_str(&text).s);
+    (void)err_hint(b->err, "bind what stands in for a required name in a request of its own");
+    buf_done(&text);
+    return -ERR_CYCLE;
+}
+
+static uint32_t cohort_above(const struct bind *b, uint32_t number)
+{
+    const struct bind_new *nr = &b->fresh.at[number];
+    uint32_t cohort = 0;
+
+    for (uint32_t i = 0; i < nr->n_links; i++) {
+        uint32_t ref = b->parents.at[nr->first_link + i].ref, parent;
+        if (ref & PLAN_NEW) {
+            parent = b->fresh.at[ref & ~PLAN_NEW].cohort;
+        } else {
+            struct planner_noderole info;
+            b->world->noderole(b->world->ctx, ref, &info);
+            parent = info.cohort;
+        }
+        cohort = parent + 1 > cohort ? parent + 1 : cohort;
+    }
+    return cohort;
+}
+
+struct place_key {
+    uint32_t cohort, node, number;
+};
+
+static int place_compare(const void *a, const void *b)
+{
+    const struct place_key *x = a, *y = b;
+    if (x->cohort != y->cohort)
+        return x->cohort < y->cohort ? -1 : 1;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+static void order_by_cohort(struct bind *b)
+{
+    uint32_t n = (uint32_t)b->fresh.n;
+    struct place_key *keys = arena_new(&b->scratch, struct place_key, n);
+
+    for (uint32_t i = 0; i < n; i++)
+        keys[i] = (struct place_key){b->fresh.at[i].cohort, b->fresh.at[i].node, i};
+    if (n)
+        qsort(keys, n, sizeof *keys, place_compare);
+    b->order = arena_new(&b->scratch, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++) {
+        b->order[i] = keys[i].number;
+        b->fresh.at[keys[i].number].place = i;
+    }
+}
+
+int bind_cohorts(struct bind *b)
+{
+    uint32_t n = (uint32_t)b->fresh.n, n_deps = 0, n_circle = 0;
+    uint32_t *first = arena_new(&b->scratch, uint32_t, n + 1);
+    uint32_t *deps = arena_new(&b->scratch, uint32_t, b->parents.n);
+    uint32_t *order = arena_new(&b->scratch, uint32_t, n);
+    uint32_t *circle = arena_new(&b->scratch, uint32_t, n);
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct bind_new *nr = &b->fresh.at[i];
+        for (uint32_t k = 0; k < nr->n_links; k++) {
+            uint32_t ref = b->parents.at[nr->first_link + k].ref;
+            if (ref & PLAN_NEW)
+                deps[n_deps++] = ref & ~PLAN_NEW;
+        }
+        first[i + 1] = n_deps;
+    }
+    if (!graph_sort(n, first, deps, order, circle, &n_circle))
+        return refuse_circle(b, circle, n_circle);
+    for (uint32_t i = 0; i < n; i++)
+        b->fresh.at[order[i]].cohort = cohort_above(b, order[i]);
+    order_by_cohort(b);
+    return 0;
+}
+
+/* --- needs of what lives --- */
+
+/* The noderoles given and all live ones that need one of them, however far. */
+static void descendants(const struct bind *b, const uint32_t *from, uint32_t n, struct u64map *seen)
+{
+    VEC(uint32_t) todo = {0};
+
+    for (uint32_t i = 0; i < n; i++)
+        if (u64map_put(seen, from[i], 1))
+            vec_push(&todo, from[i]);
+    while (todo.n) {
+        uint32_t id = todo.at[--todo.n];
+        struct planner_ids children = b->world->children(b->world->ctx, id);
+        for (uint32_t i = 0; i < children.n; i++)
+            if (u64map_put(seen, children.at[i], 1))
+                vec_push(&todo, children.at[i]);
+    }
+    vec_done(&todo);
+}
+
+/* A live noderole among `below` that a new one needs, directly or through other new ones; 0: none.
+ */
+static uint32_t needs_one_of(const struct bind *b, uint32_t number, const struct u64map *below)
+{
+    VEC(uint32_t) todo = {0};
+    struct u64map seen = {0};
+    uint32_t hit = 0;
+
+    vec_push(&todo, number);
+    while (todo.n && !hit) {
+        const struct bind_new *nr = &b->fresh.at[todo.at[--todo.n]];
+        for (uint32_t i = 0; i < nr->n_links && !hit; i++) {
+            uint32_t ref = b->parents.at[nr->first_link + i].ref;
+            if (!(ref & PLAN_NEW))
+                hit = u64map_get(below, ref, NULL) ? ref : 0;
+            else if (u64map_put(&seen, ref, 1))
+                vec_push(&todo, ref & ~PLAN_NEW);
+        }
+    }
+    u64map_done(&seen);
+    vec_done(&todo);
+    return hit;
+}
+
+/* Children of the live peers of a cluster role, each once, in the order of the peers. */
+static uint32_t *children_of_peers(struct bind *b, uint32_t role, uint32_t *ret_n)
+{
+    struct planner_ids live = b->world->instances(b->world->ctx, b->cat->roles[role].name,
+                                                  b->req->deployment);
+    uint32_t *peers = arena_new(&b->scratch, uint32_t, live.n);
+    VEC(uint32_t) all = {0};
+    struct u64map seen = {0};
+
+    for (uint32_t i = 0; i < live.n; i++)
+        peers[i] = live.at[i];
+    for (uint32_t i = 0, n = live.n; i < n; i++) {
+        struct planner_ids children = b->world->children(b->world->ctx, peers[i]);
+        for (uint32_t k = 0; k < children.n; k++)
+            if (u64map_put(&seen, children.at[k], 1))
+                vec_push(&all, children.at[k]);
+    }
+    uint32_t *copy = arena_new(&b->scratch, uint32_t, all.n);
+    for (size_t i = 0; i < all.n; i++)
+        copy[i] = all.at[i];
+    *ret_n = (uint32_t)all.n;
+    u64map_done(&seen);
+    vec_done(&all);
+    return copy;
+}
+
+static int role_needs(struct bind *b, uint32_t role)
+{
+    uint32_t n = 0, hit = 0;
+    uint32_t *children = children_of_peers(b, role, &n);
+    struct u64map below = {0};
+
+    if (!n)
+        return 0;
+    descendants(b, children, n, &below);
+    for (uint32_t i = b->roles[role].first_new; i != BIND_NONE && !hit; i = b->fresh.at[i].next) {
+        hit = needs_one_of(b, i, &below);
+        if (hit) {
+            (void)err_set(b->err, ERR_CYCLE,
+                          "%s would become a peer that %s needs, but it needs %s itself",
+                          bind_ref_text(b, i | PLAN_NEW), bind_ref_text(b, children[0]),
+                          bind_ref_text(b, hit));
+            (void)err_hint(b->err, "bind it where it finds what it needs elsewhere");
+        }
+        for (uint32_t k = 0; k < n && !hit; k++)
+            vec_push(&b->needs, ((struct plan_need){children[k], i | PLAN_NEW}));
+    }
+    u64map_done(&below);
+    return hit ? -ERR_CYCLE : 0;
+}
+
+int bind_needs(struct bind *b)
+{
+    for (uint32_t role = 0; role < b->cat->n_roles; role++) {
+        if (b->roles[role].first_new == BIND_NONE || !(b->cat->roles[role].flags & ROLE_F_CLUSTER))
+            continue;
+        int r = role_needs(b, role);
+        if (r < 0)
+            return r;
+        if (b->needs.n > PLANNER_MAX_EDGES)
+            return err_set(b->err, ERR_LIMIT, "more than %d needs in one plan", PLANNER_MAX_EDGES);
+    }
+    return 0;
+}

@@ -1,0 +1,111 @@
+/* bind_i.h - one binding in the making
+ *
+ *   bind.c           the request: what it names, and the steps below in order
+ *   bind_place.c     who is where: names held on nodes, what may stand beside what, creation
+ *   bind_find.c      the noderole that answers a want; uses and peers
+ *   bind_cohort.c    circles, cohorts, the order of the plan; new needs of live noderoles
+ *   expand.c         noderoles to tasks, order edges, spans and pools
+ *   bind_steps.c     the same as told to people
+ *
+ * New noderoles are numbered as they come up and renumbered once, by bind_cohort.c.  A ref is an id, or
+ * PLAN_NEW | number.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PLANNER_BIND_I_H
+#define PLANNER_BIND_I_H
+
+#include "base/alloc.h"
+#include "base/map.h"
+#include "planner/planner.h"
+
+#define BIND_NONE UINT32_MAX
+
+struct bind_link { /* a want that was answered */
+    uint32_t child, ref;
+    uint32_t name;       /* wanted; index into catalog.names */
+    uint32_t deployment; /* of what was found */
+    uint8_t found;       /* enum bind_found */
+    bool used;
+};
+struct bind_new { /* a noderole to be */
+    uint32_t role, node;
+    uint32_t because, wanted; /* who required it first and under which name; BIND_NONE: requested */
+    const struct value *user;
+    uint64_t data;
+    uint32_t cohort;
+    uint32_t next;                 /* new one of the same role, BIND_NONE */
+    uint32_t first_link, n_links; /* in bind.parents, once those are settled */
+    uint32_t place;                /* in the plan, once that is ordered */
+};
+struct bind_present { /* requested, and there already */
+    uint32_t id, item;
+    bool other_data;
+};
+struct bind_jig {
+    uint32_t id; /* 0: not asked for yet */
+    bool active;
+};
+struct bind_role { /* what is remembered of each role of the catalog */
+    uint32_t first_new, last_new; /* BIND_NONE */
+    uint64_t data; /* digest of its defaults */
+    bool has_data;
+};
+struct bind {
+    const struct catalog *cat;
+    const struct planner_world *world;
+    const struct bind_request *req;
+    struct arena scratch;
+    struct err *err; /* never NULL */
+    VEC(struct bind_new) fresh;
+    VEC(struct bind_link) links;   /* as found, by child within required and used */
+    VEC(struct bind_link) parents; /* settled: each parent once, peers included */
+    VEC(struct bind_present) present;
+    VEC(struct plan_need) needs;
+    struct bind_role *roles; /* by role of the catalog */
+    struct bind_jig *jigs;
+    uint32_t *deployments, n_deployments; /* the target, its parent ... the root */
+    uint32_t *order;                      /* new noderoles as in the plan */
+    struct u64map nodes;                  /* node -> 1: what lives there is in held and refused */
+    struct u64map held;                   /* node, name -> ref of who is or provides it */
+    struct u64map refused;                /* node, name -> ref of who conflicts with it */
+};
+
+static inline const struct catalog_role *bind_role_of(const struct bind *b, uint32_t number)
+{
+    return &b->cat->roles[b->fresh.at[number].role];
+}
+
+/* --- bind_place.c --- */
+
+/* Reads what lives on a node, once; refuses a node that does not exist or is going. */
+int bind_node_open(struct bind *b, uint32_t node);
+/* Who is or provides a name on an open node; false if nobody. */
+bool bind_node_holder(const struct bind *b, uint32_t node, uint32_t name, uint32_t *ret_ref);
+/* A new noderole on an open node that does not have it; its number. */
+int bind_create(struct bind *b, uint32_t role, uint32_t node, uint32_t because, uint32_t wanted,
+                uint32_t *ret_number);
+/* "role@node" of a ref, into scratch. */
+const char *bind_ref_text(struct bind *b, uint32_t ref);
+const char *bind_node_text(struct bind *b, uint32_t node);
+/* Role of the catalog, CATALOG_NONE if this generation does not have it. */
+uint32_t bind_ref_role(const struct bind *b, uint32_t ref);
+/* "web@n1 requires app: app@n1 requires sql: " for what `because` wanted; "" if BIND_NONE. */
+const char *bind_chain_text(struct bind *b, uint32_t because, uint32_t wanted);
+
+/* --- bind_find.c --- */
+
+int bind_find_required(struct bind *b);
+void bind_find_used(struct bind *b);
+int bind_settle_parents(struct bind *b);
+
+/* --- bind_cohort.c --- */
+
+int bind_cohorts(struct bind *b);
+int bind_needs(struct bind *b);
+
+/* --- the plan --- */
+
+int bind_expand(struct bind *b, struct plan *p);
+struct planner_steps *bind_steps_make(struct bind *b);
+
+#endif

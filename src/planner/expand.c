@@ -1,0 +1,390 @@
+/* expand.c - noderoles become tasks, order edges, spans and pools
+ *
+ * A noderole's tasks are the steps of its role's converge action, written in an order in which each
+ * comes after those it waits for.  The first of them wait for the last of every parent, and under a
+ * one-by-one strategy for the last of the noderole before.  Since noderoles stand in the order of
+ * bind_cohort.c, every task of a plan comes after all tasks that it waits for; weights are then one
+ * pass from the end.
+ *
+ * A rolling strategy is a pool that a span over all tasks of a noderole takes.  A span takes its
+ * pools in one step, so pools of single tasks join that span; without one each such task is a span
+ * of its own.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "planner/bind_i.h"
+
+#include <assert.h>
+
+#include "base/digest.h"
+#include "base/json.h"
+#include "model/states.h"
+
+struct role_plan { /* what is the same for all noderoles of a role */
+    const struct catalog_action *converge;
+    uint32_t *defs;             /* refs, by position */
+    uint32_t *place;            /* position of each step */
+    uint32_t *sinks, n_sinks;   /* positions that no other step waits for */
+    uint32_t last;              /* noderole before, under one_by_one; BIND_NONE */
+    const uint32_t *span_pools; /* STRATEGY_ROLLING: refs; else NULL */
+    uint32_t n_span_pools;
+};
+struct expansion {
+    struct bind *b;
+    struct plan *plan;
+    struct role_plan **roles; /* by role of the catalog, NULL until met */
+    struct u64map defs;       /* digest -> ref */
+    struct strmap pools;      /* name -> ref */
+    VEC(struct plan_def) new_defs;
+    VEC(struct plan_pool) new_pools;
+    VEC(struct plan_span) spans;
+    VEC(uint32_t) refs; /* being collected */
+};
+
+static const uint32_t *refs_copy(struct expansion *x)
+{
+    uint32_t *copy = arena_new(&x->plan->mem, uint32_t, x->refs.n);
+    for (size_t i = 0; i < x->refs.n; i++)
+        copy[i] = x->refs.at[i];
+    return copy;
+}
+
+static struct str text_copy(struct expansion *x, struct str s)
+{
+    return (struct str){arena_strndup(&x->plan->mem, s.s, s.n), s.n};
+}
+
+/* --- pools --- */
+
+static uint32_t pool_ref(struct expansion *x, struct str name, uint32_t size)
+{
+    uintptr_t known;
+    if (strmap_get(&x->pools, name, &known))
+        return (uint32_t)known;
+    uint32_t ref = x->b->world->pool(x->b->world->ctx, name);
+    if (!ref) {
+        ref = (uint32_t)x->new_pools.n | PLAN_NEW;
+        vec_push(&x->new_pools, ((struct plan_pool){text_copy(x, name), size}));
+    }
+    strmap_put(&x->pools, name, ref);
+    return ref;
+}
+
+/* Adds a pool to those being collected, once. */
+static void pool_collect(struct expansion *x, uint32_t ref)
+{
+    for (size_t i = 0; i < x->refs.n; i++)
+        if (x->refs.at[i] == ref)
+            return;
+    vec_push(&x->refs, ref);
+}
+
+static void task_pools_collect(struct expansion *x, const struct catalog_task *t)
+{
+    for (uint32_t i = 0; i < t->n_pools; i++) {
+        const struct catalog_pool *p = &x->b->cat->pools[t->pools[i]];
+        pool_collect(x, pool_ref(x, p->name, p->size));
+    }
+}
+
+static uint32_t span_add(struct expansion *x, const uint32_t *pools, uint32_t n)
+{
+    vec_push(&x->spans, ((struct plan_span){pools, n}));
+    return (uint32_t)x->spans.n; /* index + 1 */
+}
+
+/* --- definitions --- */
+
+static struct value *def_value(struct arena *a, const struct plan_def *d, struct str jig,
+                               struct str type, const struct value *params)
+{
+    struct value *v = value_map(a);
+
+    value_set(a, v, "name", value_str(a, d->name));
+    value_set(a, v, "role", value_str(a, d->role));
+    value_set(a, v, "jig", value_str(a, jig));
+    value_set(a, v, "type", value_str(a, type));
+    value_put_text(a, v, "repeat", repeat_name((enum repeat)d->repeat));
+    value_put_text(a, v, "hold", hold_name((enum hold)d->hold));
+    value_put_int(a, v, "flags", d->flags);
+    value_put_int(a, v, "retries", d->retries);
+    value_put_int(a, v, "backoff_ms", (int64_t)d->backoff_ms);
+    value_put_int(a, v, "timeout_ms", (int64_t)d->timeout_ms);
+    value_put_int(a, v, "deadline_ms", (int64_t)d->deadline_ms);
+    value_set(a, v, "params", params);
+    return v;
+}
+
+static struct str def_body(struct expansion *x, struct str type, const struct value *params)
+{
+    SCOPED_BUF(text);
+    struct jsonw w;
+
+    jsonw_init(&w, &text);
+    jsonw_map(&w);
+    jsonw_key(&w, "type");
+    jsonw_str(&w, type);
+    jsonw_key(&w, "params");
+    jsonw_value(&w, params);
+    jsonw_end(&w);
+    return text_copy(x, buf_str(&text));
+}
+
+/* A definition is what its digest says: one that the engine has, or that the plan brings along. */
+static uint32_t def_ref(struct expansion *x, const struct catalog_role *role,
+                        const struct catalog_step *step)
+{
+    const struct catalog *cat = x->b->cat;
+    const struct catalog_task *t = &cat->tasks[step->task];
+    const struct catalog_jig *j = &cat->jigs[step->jig];
+    SCOPED_ARENA(mem);
+    SCOPED_BUF(text);
+    uintptr_t known;
+    struct plan_def d = {.name = t->name,
+                         .role = role->name,
+                         .jig = x->b->jigs[step->jig].id,
+                         .repeat = step->repeat,
+                         .hold = t->hold,
+                         .flags = t->flags,
+                         .retries = t->retries,
+                         .backoff_ms = t->backoff_ms,
+                         .timeout_ms = t->timeout_ms,
+                         .deadline_ms = t->deadline_ms};
+
+    if (j->reach == REACH_OUTSIDE)
+        d.flags |= DEF_F_OUTSIDE;
+    json_write_canonical(&text, def_value(&mem, &d, j->name, j->implementation, t->params));
+    d.digest = digest_64(text.data, text.len);
+    if (u64map_get(&x->defs, d.digest, &known))
+        return (uint32_t)known;
+    uint32_t ref = x->b->world->def(x->b->world->ctx, d.digest);
+    if (!ref) {
+        ref = (uint32_t)x->new_defs.n | PLAN_NEW;
+        d.name = text_copy(x, d.name);
+        d.role = text_copy(x, d.role);
+        d.body = def_body(x, j->implementation, t->params);
+        vec_push(&x->new_defs, d);
+    }
+    u64map_put(&x->defs, d.digest, ref);
+    return ref;
+}
+
+/* --- roles --- */
+
+static void rolling_pools(struct expansion *x, const struct catalog_role *role,
+                          struct role_plan *rp)
+{
+    char name[PLANNER_POOL_NAME];
+
+    vec_clear(&x->refs);
+    planner_pool_name(x->b->req->deployment, role->name, name);
+    pool_collect(x, pool_ref(x, str_of(name), role->max));
+    for (uint32_t i = 0; i < rp->converge->n_steps; i++)
+        task_pools_collect(x, &x->b->cat->tasks[rp->converge->steps[i].task]);
+    rp->span_pools = refs_copy(x);
+    rp->n_span_pools = (uint32_t)x->refs.n;
+}
+
+static struct role_plan *role_plan(struct expansion *x, uint32_t number)
+{
+    struct arena *mem = &x->b->scratch;
+    const struct catalog_role *role = &x->b->cat->roles[number];
+    const struct catalog_action *a = &role->actions[0];
+
+    if (x->roles[number])
+        return x->roles[number];
+    struct role_plan *rp = arena_new(mem, struct role_plan, 1);
+    bool *followed = arena_new(mem, bool, a->n_steps);
+    rp->converge = a;
+    rp->last = BIND_NONE;
+    rp->defs = arena_new(mem, uint32_t, a->n_steps);
+    rp->place = arena_new(mem, uint32_t, a->n_steps);
+    rp->sinks = arena_new(mem, uint32_t, a->n_steps);
+    for (uint32_t i = 0; i < a->n_steps; i++) {
+        const struct catalog_step *step = &a->steps[a->order[i]];
+        rp->place[a->order[i]] = i;
+        rp->defs[i] = def_ref(x, role, step);
+        for (uint32_t k = 0; k < step->n_after; k++)
+            followed[step->after[k]] = true;
+    }
+    for (uint32_t i = 0; i < a->n_steps; i++)
+        if (!followed[a->order[i]])
+            rp->sinks[rp->n_sinks++] = i;
+    if (role->strategy == STRATEGY_ROLLING)
+        rolling_pools(x, role, rp);
+    x->roles[number] = rp;
+    return rp;
+}
+
+/* --- order edges --- */
+
+static void sinks_collect(struct expansion *x, uint32_t ref)
+{
+    if (ref & PLAN_NEW) {
+        uint32_t number = ref & ~PLAN_NEW;
+        const struct plan_noderole *parent = &x->plan->noderoles[x->b->fresh.at[number].place];
+        const struct role_plan *rp = x->roles[x->b->fresh.at[number].role];
+        for (uint32_t i = 0; i < rp->n_sinks; i++)
+            vec_push(&x->refs, (parent->first_task + rp->sinks[i]) | PLAN_NEW);
+        return;
+    }
+    struct planner_ids ids = x->b->world->sinks(x->b->world->ctx, ref);
+    for (uint32_t i = 0; i < ids.n; i++)
+        vec_push(&x->refs, ids.at[i]);
+}
+
+/* What the first tasks of a noderole wait for: the last of its parents and of the one before it. */
+static void noderole_deps(struct expansion *x, uint32_t number, struct role_plan *rp)
+{
+    const struct bind_new *nr = &x->b->fresh.at[number];
+
+    vec_clear(&x->refs);
+    for (uint32_t i = 0; i < nr->n_links; i++)
+        sinks_collect(x, x->b->parents.at[nr->first_link + i].ref);
+    if (x->b->cat->roles[nr->role].strategy != STRATEGY_ONE_BY_ONE)
+        return;
+    if (rp->last != BIND_NONE)
+        sinks_collect(x, rp->last | PLAN_NEW);
+    rp->last = number;
+}
+
+static void tasks_fill(struct expansion *x, uint32_t place, const struct role_plan *rp)
+{
+    struct plan_noderole *nr = &x->plan->noderoles[place];
+    uint32_t n_before = (uint32_t)x->refs.n, span = 0;
+    const uint32_t *before = refs_copy(x); /* shared by all first tasks */
+
+    if (rp->span_pools)
+        span = span_add(x, rp->span_pools, rp->n_span_pools);
+    for (uint32_t i = 0; i < nr->n_tasks; i++) {
+        const struct catalog_step *step = &rp->converge->steps[rp->converge->order[i]];
+        struct plan_task *t = &x->plan->tasks[nr->first_task + i];
+        *t = (struct plan_task){place | PLAN_NEW, rp->defs[i], 1, span, before, n_before};
+        if (step->n_after) {
+            uint32_t *deps = arena_new(&x->plan->mem, uint32_t, step->n_after);
+            for (uint32_t k = 0; k < step->n_after; k++)
+                deps[k] = (nr->first_task + rp->place[step->after[k]]) | PLAN_NEW;
+            t->deps = deps;
+            t->n_deps = step->n_after;
+        }
+        const struct catalog_task *task = &x->b->cat->tasks[step->task];
+        if (!span && task->n_pools) {
+            vec_clear(&x->refs);
+            task_pools_collect(x, task);
+            t->span = span_add(x, refs_copy(x), (uint32_t)x->refs.n);
+        }
+    }
+}
+
+/* --- noderoles --- */
+
+static uint8_t noderole_flags(const struct catalog_role *role)
+{
+    return (uint8_t)((role->rerun == RERUN_ALWAYS ? NODEROLE_F_RERUN_ALWAYS : 0) |
+                     (role->flags & ROLE_F_DESTRUCTIVE ? NODEROLE_F_DESTRUCTIVE : 0) |
+                     (role->flags & ROLE_F_CLUSTER ? NODEROLE_F_CLUSTER : 0) |
+                     (role->flags & ROLE_F_IMPLICIT ? NODEROLE_F_IMPLICIT : 0));
+}
+
+static uint32_t ref_placed(const struct bind *b, uint32_t ref)
+{
+    return ref & PLAN_NEW ? b->fresh.at[ref & ~PLAN_NEW].place | PLAN_NEW : ref;
+}
+
+static void noderole_fill(struct expansion *x, uint32_t place, uint32_t first_task)
+{
+    const struct bind *b = x->b;
+    const struct bind_new *from = &b->fresh.at[b->order[place]];
+    const struct catalog_role *role = &b->cat->roles[from->role];
+    struct plan_noderole *nr = &x->plan->noderoles[place];
+    uint32_t *parents = arena_new(&x->plan->mem, uint32_t, from->n_links);
+
+    for (uint32_t i = 0; i < from->n_links; i++)
+        parents[i] = ref_placed(b, b->parents.at[from->first_link + i].ref);
+    *nr = (struct plan_noderole){.role = text_copy(x, role->name),
+                                 .node = from->node,
+                                 .deployment = b->req->deployment,
+                                 .cohort = from->cohort,
+                                 .flags = noderole_flags(role),
+                                 .data = from->data,
+                                 .user = {"", 0},
+                                 .first_task = first_task,
+                                 .n_tasks = role->actions[0].n_steps,
+                                 .parents = parents,
+                                 .n_parents = from->n_links};
+    if (value_is(from->user, VALUE_MAP) && from->user->n) {
+        SCOPED_BUF(text);
+        json_write(&text, from->user, 0);
+        nr->user = text_copy(x, buf_str(&text));
+    }
+}
+
+static void weights(struct plan *p)
+{
+    for (uint32_t i = p->n_tasks; i-- > 0;) {
+        const struct plan_task *t = &p->tasks[i];
+        for (uint32_t k = 0; k < t->n_deps; k++) {
+            if (!(t->deps[k] & PLAN_NEW))
+                continue;
+            uint32_t dep = t->deps[k] & ~PLAN_NEW;
+            assert(dep < i);
+            if (p->tasks[dep].weight <= t->weight)
+                p->tasks[dep].weight = t->weight + 1;
+        }
+    }
+}
+
+static void plan_seal(struct expansion *x)
+{
+    struct plan *p = x->plan;
+#define SEAL(field, from, type)                                                                    \
+    do {                                                                                           \
+        p->field = arena_new(&p->mem, type, (from).n);                                             \
+        for (size_t i = 0; i < (from).n; i++)                                                      \
+            p->field[i] = (from).at[i];                                                            \
+        p->n_##field = (uint32_t)(from).n;                                                         \
+    } while (0)
+    SEAL(defs, x->new_defs, struct plan_def);
+    SEAL(pools, x->new_pools, struct plan_pool);
+    SEAL(spans, x->spans, struct plan_span);
+    SEAL(needs, x->b->needs, struct plan_need);
+#undef SEAL
+    for (uint32_t i = 0; i < p->n_needs; i++)
+        p->needs[i].parent = ref_placed(x->b, p->needs[i].parent);
+}
+
+static void expansion_done(struct expansion *x)
+{
+    u64map_done(&x->defs);
+    strmap_done(&x->pools);
+    vec_done(&x->new_defs);
+    vec_done(&x->new_pools);
+    vec_done(&x->spans);
+    vec_done(&x->refs);
+}
+
+int bind_expand(struct bind *b, struct plan *p)
+{
+    struct expansion x = {.b = b, .plan = p};
+    uint64_t n_tasks = 0;
+
+    p->n_noderoles = (uint32_t)b->fresh.n;
+    p->noderoles = arena_new(&p->mem, struct plan_noderole, p->n_noderoles);
+    x.roles = arena_new(&b->scratch, struct role_plan *, b->cat->n_roles);
+    for (uint32_t i = 0; i < p->n_noderoles; i++) {
+        noderole_fill(&x, i, (uint32_t)n_tasks);
+        n_tasks += p->noderoles[i].n_tasks;
+    }
+    if (n_tasks > PLANNER_MAX_TASKS)
+        return err_set(b->err, ERR_LIMIT, "more than %d tasks in one plan", PLANNER_MAX_TASKS);
+    p->n_tasks = (uint32_t)n_tasks;
+    p->tasks = arena_new(&p->mem, struct plan_task, p->n_tasks);
+    for (uint32_t i = 0; i < p->n_noderoles; i++) {
+        struct role_plan *rp = role_plan(&x, b->fresh.at[b->order[i]].role);
+        noderole_deps(&x, b->order[i], rp);
+        tasks_fill(&x, i, rp);
+    }
+    weights(p);
+    plan_seal(&x);
+    expansion_done(&x);
+    return 0;
+}

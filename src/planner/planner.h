@@ -1,0 +1,162 @@
+/* planner.h - from "these roles on these nodes" to a plan, or to the reason why not
+ *
+ * Planning is a pure function of a catalog, a request and a view of the world: it changes nothing, so a
+ * refusal leaves nothing behind and a dry run is the same call without what follows.
+ *
+ * Binding looks for each name that a role requires (its own list, and the implementors of its jigs)
+ *   1. on the target node: the role called so, or one that provides the name;
+ *   2. unless the role called so is implicit: in the target deployment, then in its parent, up to the root:
+ *      instances of the role, else of roles that provide the name; the lowest by (cohort, id), new ones
+ *      of this request after those that live, in the order of the request;
+ *   3. else it is created on the target node in the target deployment, and its own needs follow.
+ * What the request names is there before anything is looked for.  Who needs one instance of a cluster role
+ * needs all of that deployment.  Names that a role only `uses` are looked for in the same way when everything
+ * else stands, and are never created.
+ *
+ * The exact rules are docs/rfc/04-catalog.md, section Binding.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PLANNER_PLANNER_H
+#define PLANNER_PLANNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/str.h"
+#include "base/value.h"
+#include "catalog/catalog.h"
+#include "model/plan.h"
+
+enum {
+    PLANNER_MAX_NODEROLES = 1000000, /* new ones in one plan */
+    PLANNER_MAX_EDGES = 8000000,     /* need edges of those */
+    PLANNER_MAX_TASKS = 8000000,
+    PLANNER_MAX_DEPTH = 1000,        /* deployments from the target to the root */
+};
+
+/* --- what the planner may ask; ids are never 0 --- */
+
+struct planner_node {
+    struct str name;
+    bool gone; /* being removed: nothing is bound to it */
+};
+struct planner_noderole {
+    struct str role;
+    uint32_t node, deployment, cohort;
+    uint64_t data; /* digest it was bound or configured with */
+};
+struct planner_ids { /* borrowed until the same function is called again */
+    const uint32_t *at;
+    uint32_t n;
+};
+/* Live means: wanted, and not on its way out.  All answers are of one moment. */
+struct planner_world {
+    void *ctx;
+    bool (*node)(void *ctx, uint32_t node, struct planner_node *ret);
+    /* parent 0: the root */
+    bool (*deployment)(void *ctx, uint32_t deployment, struct str *ret_name, uint32_t *ret_parent);
+    /* Of a live noderole; ids come from the lists below. */
+    void (*noderole)(void *ctx, uint32_t noderole, struct planner_noderole *ret);
+    /* Live noderoles by (cohort, id): of a node; of a role in a deployment. */
+    struct planner_ids (*on_node)(void *ctx, uint32_t node);
+    struct planner_ids (*instances)(void *ctx, struct str role, uint32_t deployment);
+    /* Live noderoles that need this one; tasks of this one that none of its others wait for. */
+    struct planner_ids (*children)(void *ctx, uint32_t noderole);
+    struct planner_ids (*sinks)(void *ctx, uint32_t noderole);
+    bool (*jig)(void *ctx, struct str name, uint32_t *ret_id, bool *ret_active);
+    /* 0 if there is none: a pool by name, a task definition by digest. */
+    uint32_t (*pool)(void *ctx, struct str name);
+    uint32_t (*def)(void *ctx, uint64_t digest);
+};
+
+/* --- binding --- */
+
+struct bind_item {
+    struct str role;
+    uint32_t node;
+    const struct value *user; /* a map of attributes, or NULL */
+};
+struct bind_request {
+    uint32_t deployment;
+    const struct bind_item *items;
+    uint32_t n_items;
+};
+
+/* Why a noderole is in a plan, and how what it needs was found: the dry run. */
+#define BIND_WHYS(X)                                                                               \
+    X(REQUESTED, "requested")                                                                      \
+    X(REQUIRED, "required")                                                                        \
+    X(PRESENT, "present") /* requested, and bound already: not in the plan */
+enum bind_why {
+#define X(id, text) BIND_##id,
+    BIND_WHYS(X)
+#undef X
+    BIND_WHY_COUNT
+};
+#define BIND_FOUNDS(X)                                                                             \
+    X(ON_NODE, "on the same node")                                                                 \
+    X(PROVIDED, "provided on the same node")                                                       \
+    X(IN_DEPLOYMENT, "in the deployment") /* its own or one above; see deployment */               \
+    X(CREATED, "created")                                                                          \
+    X(PEER, "peer")                       /* one of a cluster of which another was found */
+enum bind_found {
+#define X(id, text) FOUND_##id,
+    BIND_FOUNDS(X)
+#undef X
+    FOUND_COUNT
+};
+const char *bind_why_name(enum bind_why w);
+const char *bind_found_name(enum bind_found f);
+
+struct planner_parent {
+    struct str wanted;     /* the name that was looked for */
+    struct str noderole;   /* what was found, as role@node */
+    struct str deployment; /* that it is in */
+    uint32_t ref;          /* id, or PLAN_NEW | index in the plan */
+    uint8_t found;         /* enum bind_found */
+    bool used;             /* only used, not required */
+};
+struct planner_step {
+    struct str role, node;
+    uint32_t ref, node_id;
+    uint8_t why;          /* enum bind_why */
+    struct str by;        /* BIND_REQUIRED: role@node of the first that required it */
+    struct str wanted;    /* and under which name */
+    bool other_data;      /* BIND_PRESENT: it has other data than was asked for, and keeps it */
+    const struct planner_parent *parents;
+    uint32_t n_parents;
+};
+struct planner_steps { /* those present first, then as in the plan */
+    struct arena mem;
+    const struct planner_step *at;
+    uint32_t n;
+    struct str deployment;
+};
+void planner_steps_free(struct planner_steps *s);
+static inline void planner_steps_scope_end(struct planner_steps **s)
+{
+    planner_steps_free(*s);
+}
+/* For people, one line a noderole and one a parent; and as a list of maps for the API. */
+void planner_steps_write(struct buf *b, const struct planner_steps *s);
+struct value *planner_steps_value(struct arena *a, const struct planner_steps *s);
+
+/* The plan of a request; without new noderoles if all is bound already.  ret_steps may be NULL.
+ * ERR_UNKNOWN_NAME, ERR_REFUSED and ERR_CYCLE name the chain from what was requested to what is in the
+ * way, with a remedy in the hint; ERR_INVALID for data that breaks a role's attributes, with the JSON
+ * pointer of the field in e->at; ERR_LIMIT. */
+int planner_bind(const struct catalog *c, const struct planner_world *w,
+                 const struct bind_request *req, struct plan **ret_plan,
+                 struct planner_steps **ret_steps, struct err *e);
+
+/* The pool of a rolling strategy, as named in plans: "role:<deployment>/<role>". */
+enum { PLANNER_POOL_NAME = 96 };
+void planner_pool_name(uint32_t deployment, struct str role, char ret[PLANNER_POOL_NAME]);
+/* What a noderole of this role is configured with: defaults under user data, and the digest of that.
+ * ERR_INVALID with the pointer of the field in e->at if it breaks the role's attributes. */
+int planner_data(struct arena *a, const struct catalog_role *role, const struct value *user,
+                 const struct value **ret_data, uint64_t *ret_digest, struct err *e);
+
+#endif

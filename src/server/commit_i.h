@@ -1,0 +1,35 @@
+/* commit_i.h - the open group, shared by commit.c and journal.c */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_COMMIT_I_H
+#define SERVER_COMMIT_I_H
+
+#include "server/commit.h"
+
+struct dirty { /* ids of one table that changed in the open group, each once */
+    VEC(uint32_t) ids;
+    VEC(uint64_t) stamp; /* by id: the group in which it was last listed */
+};
+struct commit {
+    struct anneal *engine;
+    struct effects fx;
+    struct group *open;
+    struct dirty dirty[ROWS_COUNT];
+    VEC(uint32_t) cones; /* large losses of the open group */
+    VEC(uint32_t) early; /* noderoles whose rows must be in the first slice */
+    struct commit_meta meta;
+    struct buf scratch;
+    uint64_t seq, durable, long_group;
+    uint32_t slice_rows;
+};
+union any_row {
+#define X(id, name) struct row_##name name;
+    ROW_TABLES(X)
+#undef X
+};
+
+void *commit_row_copy(struct arena *mem, enum row_table t, enum row_verb verb, const void *row);
+void commit_insert(struct commit *c, enum row_table t, uint32_t id, const void *fixed);
+/* Gives the event its number and writes its journal row, with what c->fx says changed. */
+void commit_journal(struct commit *c, const struct event *ev, const struct commit_note *note);
+
+#endif

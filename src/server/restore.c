@@ -1,0 +1,128 @@
+/* restore.c - reading the engine back, and replaying the journal to prove the rows
+ *
+ * A restart reads rows, never the journal.  The replay exists to check that the two agree: it is what the crash
+ * tests, the simulator and `anneald --verify` run.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/restore.h"
+
+#include <inttypes.h>
+
+static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
+{
+    return anneal_load(arg, t, row, e);
+}
+
+static int load_meta(void *arg, enum row_table t, const void *row, struct err *e)
+{
+    (void)t;
+    (void)e;
+    *(struct row_meta *)arg = *(const struct row_meta *)row;
+    ((struct row_meta *)arg)->engine = (struct str){"", 0};
+    return 0;
+}
+
+static int load_all(struct store *s, struct anneal *a, struct err *e)
+{
+    static const enum row_table order[] = {ROWS_META, ROWS_TENANT, ROWS_JIG, ROWS_POOL,
+                                           ROWS_NODE, ROWS_DEF, ROWS_OPERATION, ROWS_NODEROLE,
+                                           ROWS_SPAN, ROWS_TASK};
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+        int r = store_each(s, order[i], load_row, a, e);
+        if (r < 0)
+            return r;
+    }
+    int r = store_each_open_attempt(s, load_row, a, e);
+    return r < 0 ? r : store_each(s, ROWS_CONE, load_row, a, e);
+}
+
+static int delete_cone(void *arg, enum row_table t, const void *row, struct err *e)
+{
+    (void)e;
+    commit_row(arg, t, ROW_DELETE, row);
+    return 0;
+}
+
+int restore_engine(struct store *s, const struct anneal_options *o, struct anneal **ret_a,
+                   struct commit **ret_c, struct row_meta *ret_meta, struct err *e)
+{
+    struct anneal *a = anneal_new(o);
+    struct row_meta meta = {0};
+    struct effects fx = {0};
+    int r = store_each(s, ROWS_META, load_meta, &meta, e);
+    if (r >= 0)
+        r = load_all(s, a, e);
+    if (r >= 0)
+        r = anneal_load_end(a, &fx, e);
+    if (r < 0) {
+        anneal_free(a);
+        effects_done(&fx);
+        return r;
+    }
+    struct commit *c = commit_new(a, meta.group_no, meta.journal_seq);
+    *commit_meta(c) = (struct commit_meta){meta.next_deployment, meta.next_token, meta.catalog,
+                                           meta.run_no};
+    commit_repair(c, &fx);
+    effects_done(&fx);
+    r = store_each(s, ROWS_CONE, delete_cone, c, e);
+    if (r < 0) {
+        commit_free(c);
+        anneal_free(a);
+        return r;
+    }
+    *ret_a = a;
+    *ret_c = c;
+    *ret_meta = meta;
+    return 0;
+}
+
+struct replay {
+    struct store *store;
+    struct anneal *engine;
+    struct effects fx;
+};
+
+static int decode_plan(void *arg, enum row_table t, const void *row, struct err *e)
+{
+    (void)t;
+    return plan_decode(((const struct row_plan *)row)->body, arg, e);
+}
+
+static int replay_row(void *arg, enum row_table t, const void *row, struct err *e)
+{
+    struct replay *rp = arg;
+    const struct row_journal *j = row;
+    SCOPED_ARENA(mem);
+    SCOPED(plan) *plan = NULL;
+    struct event ev;
+    (void)t;
+    int r = commit_event_parse(&mem, j, &ev, e);
+    if (r < 0 || ev.kind >= EVENT_ENGINE_COUNT)
+        return r < 0 ? r : 0;
+    if (ev.kind == EVENT_PLAN_APPLY) {
+        r = store_range(rp->store, ROWS_PLAN, j->id, j->id, false, 1, decode_plan, &plan, e);
+        if (r < 0)
+            return r;
+        if (!plan)
+            return err_set(e, ERR_CORRUPT, "journal %" PRIu64 ": its plan is missing", j->id);
+        ev.plan = plan;
+    }
+    if (anneal_step(rp->engine, &ev, &rp->fx, e) < 0)
+        return err_wrap(e, "replay of journal %" PRIu64 " (%s)", j->id, event_kind_name(ev.kind));
+    return 0;
+}
+
+int restore_replay(struct store *s, struct str checkpoint, uint64_t from_seq,
+                   const struct anneal_options *o, uint64_t *ret_digest, struct err *e)
+{
+    struct replay rp = {.store = s, .engine = anneal_new(o)};
+    int r = anneal_restore(rp.engine, checkpoint, e);
+    if (r >= 0)
+        r = store_range(s, ROWS_JOURNAL, from_seq + 1, UINT64_MAX >> 1, false, 0, replay_row, &rp,
+                        e);
+    if (r >= 0)
+        *ret_digest = anneal_digest(rp.engine);
+    effects_done(&rp.fx);
+    anneal_free(rp.engine);
+    return r < 0 ? r : 0;
+}

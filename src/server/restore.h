@@ -1,0 +1,17 @@
+/* restore.h - from stored rows to an engine and a commit step, arming nothing */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_RESTORE_H
+#define SERVER_RESTORE_H
+
+#include "server/commit.h"
+#include "store/store.h"
+
+/* Reads every engine row.  On success *ret_a and *ret_c are new; what had to be repaired (a loss that was half
+ * written) is in the commit step's open group. */
+int restore_engine(struct store *s, const struct anneal_options *o, struct anneal **ret_a,
+                   struct commit **ret_c, struct row_meta *ret_meta, struct err *e);
+/* Replays the journal from a checkpoint to its end on a new engine: its digest must equal the stored state's. */
+int restore_replay(struct store *s, struct str checkpoint, uint64_t from_seq,
+                   const struct anneal_options *o, uint64_t *ret_digest, struct err *e);
+
+#endif
