@@ -1,9 +1,9 @@
--- The first schema.  Columns follow src/model/rows.h, which says what they mean; numbers in CHECK follow
--- src/model/states.h; a test compares both.  Every table is keyed by the rowid, so that rows written
--- together lie together.  A 64-bit number is kept as the signed number of the same bits.
+-- The first schema.  Columns follow src/model/rows.h, which says what they mean; numbers in CHECK
+-- follow src/model/states.h; a test compares both.  Every table is keyed by the rowid, so that rows
+-- written together lie together.  A 64-bit number is kept as the signed number of the same bits.
 --
--- There is no index on a state: states change with every step, and the server finds what it wants in
--- memory.
+-- There is no index on a state: states change with every step, and the server finds what it wants
+-- in memory.
 
 CREATE TABLE meta (
     id INTEGER PRIMARY KEY,

@@ -1,10 +1,10 @@
 /* api.c - the HTTP daemon inside our loop
  *
- * libmicrohttpd runs without threads: its epoll descriptor is one watch of the loop, and its idea of the
- * next timeout is one timer.  Resuming a connection writes to a descriptor in that same epoll set, so a
- * wake from anywhere on the loop's thread leads back here.
- * The order of the end matters: every suspended connection is resumed before the daemon is stopped, since
- * the library refuses to stop otherwise; what waits for the server is cancelled by request_completed().
+ * libmicrohttpd runs without threads: its epoll descriptor is one watch of the loop, and its idea
+ * of the next timeout is one timer.  Resuming a connection writes to a descriptor in that same
+ * epoll set, so a wake from anywhere on the loop's thread leads back here. The order of the end
+ * matters: every suspended connection is resumed before the daemon is stopped, since the library
+ * refuses to stop otherwise; what waits for the server is cancelled by request_completed().
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api_i.h"
@@ -28,8 +28,8 @@ static void api_turn(struct api *a)
     MHD_UNSIGNED_LONG_LONG wait_ms = 0;
     bool armed = false;
 
-    /* A wait of 0 means that something is left over, such as a pipelined request.  After a few turns the
-     * loop's other work comes first. */
+    /* A wait of 0 means that something is left over, such as a pipelined request.  After a few
+     * turns the loop's other work comes first. */
     for (unsigned i = 0; i < TURNS_MAX; i++) {
         MHD_run(a->daemon);
         armed = MHD_get_timeout(a->daemon, &wait_ms) == MHD_YES;
@@ -40,7 +40,8 @@ static void api_turn(struct api *a)
         return; /* a timer that is left over finds nothing to do */
     uint64_t at_ms = loop_now_ms(a->loop) + wait_ms;
     if (a->timer_at_ms && a->timer_at_ms <= at_ms)
-        return; /* fires earlier, which costs a turn; arming anew for each request would cost more */
+        return; /* fires earlier, which costs a turn; arming anew for each request would cost more
+                 */
     a->timer_at_ms = at_ms;
     loop_timer_at(a->timer, at_ms);
 }
@@ -56,6 +57,21 @@ static void on_timer(void *arg)
     struct api *a = arg;
     a->timer_at_ms = 0;
     api_turn(a);
+}
+
+static void on_kick(void *arg)
+{
+    struct api *a = arg;
+    a->kicked = false;
+    api_turn(a);
+}
+
+void api_kick(struct api *a)
+{
+    if (a->kicked || a->stopping)
+        return;
+    a->kicked = true;
+    loop_post(a->loop, on_kick, a);
 }
 
 /* --- the library --- */
@@ -197,6 +213,7 @@ void api_stop(struct api *a)
     for (struct request *req = a->live; req; req = req->next)
         if (req->suspended)
             request_resume(req);
+    loop_unpost(a->loop, on_kick, a);
     loop_watch_free(a->watch);
     loop_timer_free(a->timer);
     if (a->daemon)

@@ -1,8 +1,8 @@
 /* api.h - the HTTP face of the server
  *
  * Listens on one address and answers docs/rfc/05-api.md.  Everything runs on the loop's thread: the
- * library's epoll descriptor is one watch in our loop, so that a handler may touch the server's state
- * without a lock.  Beyond loopback only TLS is served.
+ * library's epoll descriptor is one watch in our loop, so that a handler may touch the server's
+ * state without a lock.  Beyond loopback only TLS is served.
  *
  * The route table is the only list of routes: routing, validation, /v1/openapi.json, the tests and
  * the documentation read it through api_route_at().
@@ -22,9 +22,9 @@
 
 struct api;
 
-struct api_options { /* 0, NULL and "" take the default */
-    const char *listen;       /* "127.0.0.1:7480", "[::1]:0", "0.0.0.0:7480"; port 0: any free one */
-    const char *tls_cert;     /* PEM file, chain included; with tls_key, or neither */
+struct api_options {      /* 0, NULL and "" take the default */
+    const char *listen;   /* "127.0.0.1:7480", "[::1]:0", "0.0.0.0:7480"; port 0: any free one */
+    const char *tls_cert; /* PEM file, chain included; with tls_key, or neither */
     const char *tls_key;
     size_t body_limit;        /* bytes of a request body; 8 MiB */
     uint32_t page_limit;      /* items of a list; 1000 */
@@ -38,19 +38,24 @@ struct api_options { /* 0, NULL and "" take the default */
 int api_new(struct loop *loop, struct server *server, const struct api_options *o,
             struct api **ret_api, struct err *e);
 uint16_t api_port(const struct api *a);
-/* The first half of an orderly end: no new connection, new requests get 503, streams end.  What waits
- * for its group is still answered; api_is_idle() tells when nothing is left. */
+/* The first half of an orderly end: no new connection, new requests get 503, streams end.  What
+ * waits for its group is still answered; api_is_idle() tells when nothing is left. */
 void api_quiesce(struct api *a);
 bool api_is_idle(const struct api *a);
 /* Closes all connections at once and frees.  NULL is fine. */
 void api_stop(struct api *a);
 
-#define API_METHODS(X) X(GET) X(POST) X(PUT) X(PATCH) X(DELETE)
+#define API_METHODS(X)                                                                             \
+    X(GET)                                                                                         \
+    X(POST)                                                                                        \
+    X(PUT)                                                                                         \
+    X(PATCH)                                                                                       \
+    X(DELETE)
 enum api_method {
 #define X(id) API_##id,
     API_METHODS(X)
 #undef X
-    API_METHOD_COUNT
+        API_METHOD_COUNT
 };
 
 /* What a route does when it is not one of the server's operations. */
@@ -66,22 +71,22 @@ enum api_special {
     API_SPECIAL_COUNT
 };
 
-enum { /* api_route.flags */
-    API_LIST = 1u << 0,          /* {items, next, total}; takes limit and after */
-    API_IF_MATCH = 1u << 1,      /* refused without If-Match */
-    API_BODY_OPTIONAL = 1u << 2, /* no body is read as {} */
-    API_TEXT = 1u << 3,          /* answers text, not JSON */
-    API_NO_STORE = 1u << 4,      /* the answer holds a secret */
+enum {                              /* api_route.flags */
+       API_LIST = 1u << 0,          /* {items, next, total}; takes limit and after */
+       API_IF_MATCH = 1u << 1,      /* refused without If-Match */
+       API_BODY_OPTIONAL = 1u << 2, /* no body is read as {} */
+       API_TEXT = 1u << 3,          /* answers text, not JSON */
+       API_NO_STORE = 1u << 4,      /* the answer holds a secret */
 };
 enum { /* api_route.success: the statuses that it may answer with when all is well */
-    API_200 = 1u << 0,
-    API_201 = 1u << 1,
-    API_202 = 1u << 2,
-    API_204 = 1u << 3,
+       API_200 = 1u << 0,
+       API_201 = 1u << 1,
+       API_202 = 1u << 2,
+       API_204 = 1u << 3,
 };
 enum { /* api_route.refuses: what it may say no with, beyond what its other fields imply */
-    API_409 = 1u << 0,
-    API_422 = 1u << 1,
+       API_409 = 1u << 0,
+       API_422 = 1u << 1,
 };
 
 struct api_param {

@@ -1,14 +1,15 @@
 /* api_i.h - connections, requests and streams: what the socket side of api shares
  *
- * A request is born when its request line was read and dies when the library says that it is complete.
- * In between it is in exactly one phase; only the handlers in request.c change it.  Requests are kept and
- * used again with their arena and buffers.
+ * A request is born when its request line was read and dies when the library says that it is
+ * complete. In between it is in exactly one phase; only the handlers in request.c change it.
+ * Requests are kept and used again with their arena and buffers.
  *
  *   NEW -> BODY -> WORK -> SEND                     answered at once
  *            |       `-> DURABLE -> SEND            suspended until its group is durable
  *            |       `-> EVENTS -> WORK             suspended until the journal can be read
  *            |       `-> STREAM                     events or a log; see stream.c
- *            `-> SWALLOW -> SEND                    refused by its head; the body is read and dropped
+ *            `-> SWALLOW -> SEND                    refused by its head; the body is read and
+ * dropped
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef API_API_I_H
@@ -24,12 +25,13 @@ enum {
     API_MAX_STREAMS = 4096,
     API_CONNECTIONS_BESIDE = 1024, /* besides streams */
     API_IDLE_TIMEOUT_S = 60,
-    API_POOL_BYTES = 16 << 10,     /* memory of one connection: its head must fit in here */
-    API_SWALLOW_BYTES = 64 << 20,  /* a refused body up to this size is read, so that the client reads us */
-    API_SPARE_REQUESTS = 64,       /* kept for use again */
-    API_SPARE_BUFFER = 256 << 10,  /* a larger buffer is not kept with them */
+    API_POOL_BYTES = 16 << 10, /* memory of one connection: its head must fit in here */
+    API_SWALLOW_BYTES =
+        64 << 20, /* a refused body up to this size is read, so that the client reads us */
+    API_SPARE_REQUESTS = 64,      /* kept for use again */
+    API_SPARE_BUFFER = 256 << 10, /* a larger buffer is not kept with them */
     API_HEARTBEAT_MS = 15000,
-    API_WAKE_MS = 20,              /* streams are woken at most so often */
+    API_WAKE_MS = 20, /* streams are woken at most so often */
     API_EVENTS_PER_CHUNK = 64,
     API_LOG_CHUNK = 64 << 10,
 };
@@ -38,19 +40,20 @@ enum {
 
 /*    field            header */
 #define HEAD_FIELDS(X)                                                                             \
-    X(host,            "Host")                                                                     \
-    X(authorization,   "Authorization")                                                            \
-    X(content_type,    "Content-Type")                                                             \
-    X(content_length,  "Content-Length")                                                           \
-    X(content_encoding,"Content-Encoding")                                                         \
-    X(transfer,        "Transfer-Encoding")                                                        \
-    X(expect,          "Expect")                                                                   \
-    X(accept,          "Accept")                                                                   \
-    X(if_match,        "If-Match")                                                                 \
-    X(if_none_match,   "If-None-Match")                                                            \
+    X(host, "Host")                                                                                \
+    X(authorization, "Authorization")                                                              \
+    X(content_type, "Content-Type")                                                                \
+    X(content_length, "Content-Length")                                                            \
+    X(content_encoding, "Content-Encoding")                                                        \
+    X(transfer, "Transfer-Encoding")                                                               \
+    X(expect, "Expect")                                                                            \
+    X(accept, "Accept")                                                                            \
+    X(if_match, "If-Match")                                                                        \
+    X(if_none_match, "If-None-Match")                                                              \
     X(idempotency_key, "Idempotency-Key")                                                          \
-    X(last_event_id,   "Last-Event-ID")
-struct request_head { /* NULL where absent; the library keeps the text as long as the request lives */
+    X(last_event_id, "Last-Event-ID")
+struct request_head { /* NULL where absent; the library keeps the text as long as the request lives
+                       */
 #define X(field, name) const char *field;
     HEAD_FIELDS(X)
 #undef X
@@ -141,7 +144,8 @@ void streams_init(struct api *a);
 void streams_done(struct api *a);
 /* Room for one more?  ERR_BUSY with a hint if not. */
 int stream_admit(struct api *a, struct err *e);
-/* The request becomes s; its own memory is given back.  kind, type, read and free are set by the caller. */
+/* The request becomes s; its own memory is given back.  kind, type, read and free are set by the
+ * caller. */
 void stream_begin(struct request *req, struct stream *s);
 /* Hands it to the library, which calls s->read from now on. */
 enum MHD_Result stream_send(struct request *req);
@@ -171,8 +175,8 @@ struct event_cache {
 };
 void event_cache_init(struct api *a);
 void event_cache_done(struct api *a);
-/* The chunk after `since`, or NULL: nothing new, or not readable yet (then a wake comes).  Referenced for
- * the caller. */
+/* The chunk after `since`, or NULL: nothing new, or not readable yet (then a wake comes).
+ * Referenced for the caller. */
 int event_chunk_get(struct api *a, const struct caller *who, uint64_t since,
                     struct event_chunk **ret_chunk, struct err *e);
 void event_chunk_unref(struct event_chunk *c);
@@ -197,7 +201,7 @@ struct api {
     struct loop_timer *timer;
     uint64_t timer_at_ms; /* 0: not armed */
     uint16_t port;
-    bool quiescing, stopping;
+    bool quiescing, stopping, kicked;
     struct request *live, *spare;
     uint32_t n_live, n_spare;
     struct streams streams;
@@ -206,6 +210,8 @@ struct api {
     uint64_t answers[6]; /* by hundreds of the status */
 };
 
+/* Lets the library run soon: connections were resumed. */
+void api_kick(struct api *a);
 /* "host:port"; opens, binds and listens.  Refuses an address beyond loopback unless tls. */
 int listen_open(const char *address, bool tls, int *ret_fd, uint16_t *ret_port, struct err *e);
 

@@ -1,7 +1,7 @@
 /* book.c - the route table, resolved once
  *
- * Every name that routes.c gives as text (schemas, parameters) is looked up here, so that a misspelt one
- * stops the program at its start and every test, not one request.
+ * Every name that routes.c gives as text (schemas, parameters) is looked up here, so that a
+ * misspelt one stops the program at its start and every test, not one request.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/book_i.h"
@@ -32,7 +32,8 @@ static void param_add(struct api_book *b, struct value *properties, const struct
     value_set(&b->mem, properties, p->name, book_schema(b, p->schema));
 }
 
-/* One closed object, so that an unknown parameter gets the same "did you mean" as an unknown field. */
+/* One closed object, so that an unknown parameter gets the same "did you mean" as an unknown field.
+ */
 static const struct value *query_schema(struct api_book *b, const struct api_route *r)
 {
     if (!r->query && !(r->flags & API_LIST))

@@ -1,8 +1,8 @@
 /* book_i.h - what the route table becomes before the first request
  *
- * A book is made once from routes.c and schemas.json: a tree to match paths with, and for each route the
- * schemas of its parameters and body, resolved.  It is immutable and knows no socket and no server, so
- * that the fuzzer and the OpenAPI dump use the very code that answers requests.
+ * A book is made once from routes.c and schemas.json: a tree to match paths with, and for each
+ * route the schemas of its parameters and body, resolved.  It is immutable and knows no socket and
+ * no server, so that the fuzzer and the OpenAPI dump use the very code that answers requests.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef API_BOOK_I_H
@@ -14,20 +14,21 @@
 #include "model/schema.h"
 
 enum {
-    API_MAX_SEGMENTS = 8,  /* of a path; the longest route has 6 */
-    API_MAX_PATH_IDS = 3,  /* as many as struct server_call takes */
+    API_MAX_SEGMENTS = 8, /* of a path; the longest route has 6 */
+    API_MAX_PATH_IDS = 3, /* as many as struct server_call takes */
     API_LIMIT_DEFAULT = 100,
 };
 
 /* --- the request target (uri.c) --- */
 
 struct uri {
-    struct str segment[API_MAX_SEGMENTS]; /* decoded; NUL-terminated where decoding changed anything */
+    struct str
+        segment[API_MAX_SEGMENTS]; /* decoded; NUL-terminated where decoding changed anything */
     unsigned n;
     struct str query; /* after the question mark, raw */
 };
-/* Strict: bad escapes, escapes of what is not UTF-8, control characters, empty segments and raw bytes that
- * a URI may not hold are refused.  Borrows text; decoded segments are in mem. */
+/* Strict: bad escapes, escapes of what is not UTF-8, control characters, empty segments and raw
+ * bytes that a URI may not hold are refused.  Borrows text; decoded segments are in mem. */
 int uri_split(struct arena *mem, const char *text, struct uri *ret_u, struct err *e);
 /* name=value&...; a plus is a blank.  A map of text; a name given twice is refused. */
 int uri_query_parse(struct arena *mem, struct str query, struct value **ret_map, struct err *e);
@@ -92,7 +93,8 @@ void openapi_write(const struct api_book *b, struct buf *out);
 
 /* --- validation (validate.c) --- */
 
-/* Each refuses with ERR_INVALID (ERR_SYNTAX for malformed JSON) and e->at as docs/rfc/05-api.md has it:
+/* Each refuses with ERR_INVALID (ERR_SYNTAX for malformed JSON) and e->at as docs/rfc/05-api.md has
+ * it:
  * "{id}", "?limit", "/labels/rack", "body:3:14". */
 int validate_path(const struct api_book *b, struct arena *mem, const struct route_match *m,
                   struct err *e);

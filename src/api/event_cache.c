@@ -1,12 +1,12 @@
 /* event_cache.c - formatted events, made once for all streams that are at the same place
  *
- * A thousand streams that are up to date all want the same next events.  The first one to be asked reads and
- * formats them; the others copy the bytes.  Durable events never change, so a chunk stays right for ever;
- * the ring only bounds memory.  A stream that is far behind reads chunks of its own and finds its fellows'
- * as it catches up.
+ * A thousand streams that are up to date all want the same next events.  The first one to be asked
+ * reads and formats them; the others copy the bytes.  Durable events never change, so a chunk stays
+ * right for ever; the ring only bounds memory.  A stream that is far behind reads chunks of its own
+ * and finds its fellows' as it catches up.
  *
- * A wake resumes every stream that can go on.  Wakes come at most every API_WAKE_MS, the first at once, so
- * that a storm of small commits costs a bounded number of writes per stream.
+ * A wake resumes every stream that can go on.  Wakes come at most every API_WAKE_MS, the first at
+ * once, so that a storm of small commits costs a bounded number of writes per stream.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api_i.h"

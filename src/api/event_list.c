@@ -1,7 +1,7 @@
 /* event_list.c - GET /v1/events as a list
  *
- * {"items": [...], "next": N | null, "last": N, "gap": {...}}.  Events that must be fetched from the store
- * first make the request wait for the next wake and then run again.
+ * {"items": [...], "next": N | null, "last": N, "gap": {...}}.  Events that must be fetched from
+ * the store first make the request wait for the next wake and then run again.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api_i.h"

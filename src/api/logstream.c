@@ -1,8 +1,8 @@
 /* logstream.c - what an attempt printed, as text; followed until it ends
  *
- * The first piece is read before anything is answered, so that an unknown attempt is a 404 and a short log
- * that has ended is an ordinary answer with a length.  A log that grows is followed by parking the
- * connection until the server says that there is more.
+ * The first piece is read before anything is answered, so that an unknown attempt is a 404 and a
+ * short log that has ended is an ordinary answer with a length.  A log that grows is followed by
+ * parking the connection until the server says that there is more.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api_i.h"
@@ -47,7 +47,8 @@ static ssize_t log_read(void *arg, uint64_t pos, char *to, size_t room)
     if (l->sent == l->data.len && !l->ended &&
         log_fill(l->stream.request->api, l, &l->stream.who, &e) < 0) {
         log_err(LOG_WARN, "log", &e);
-        return MHD_CONTENT_READER_END_WITH_ERROR; /* cut off, so that nobody takes it for the whole */
+        return MHD_CONTENT_READER_END_WITH_ERROR; /* cut off, so that nobody takes it for the whole
+                                                   */
     }
     size_t left = l->data.len - l->sent, n = left < room ? left : room;
     if (!n)

@@ -1,9 +1,9 @@
 /* openapi.c - the route table as OpenAPI 3.1
  *
- * What a route may answer follows from its line: parameters can be wrong (400), a token missing or too
- * weak (401, 403), a name unknown (404), a revision stale or missing (412, 428), a body too large or of
- * another type (413, 415), and whatever else it says it refuses with.  Anything beyond is the server's
- * trouble and is the "default" response, a problem as well.
+ * What a route may answer follows from its line: parameters can be wrong (400), a token missing or
+ * too weak (401, 403), a name unknown (404), a revision stale or missing (412, 428), a body too
+ * large or of another type (413, 415), and whatever else it says it refuses with.  Anything beyond
+ * is the server's trouble and is the "default" response, a problem as well.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/book_i.h"
@@ -162,8 +162,10 @@ struct status_doc {
 
 static void success_write(struct jsonw *w, const struct api_route *r)
 {
-    static const struct status_doc docs[] = {
-        {"200", "Done."}, {"201", "Made."}, {"202", "Accepted; the work goes on."}, {"204", "Done."}};
+    static const struct status_doc docs[] = {{"200", "Done."},
+                                             {"201", "Made."},
+                                             {"202", "Accepted; the work goes on."},
+                                             {"204", "Done."}};
 
     assert(r->success);
     for (unsigned i = 0; i < sizeof docs / sizeof *docs; i++) {

@@ -1,10 +1,11 @@
 /* perform.c - one operation of the server, from a checked request to an answer
  *
- * Every answer that tells something of the server's state waits for the group that this state belongs to,
- * refusals included: "exists already" is only true if that group becomes durable.
+ * Every answer that tells something of the server's state waits for the group that this state
+ * belongs to, refusals included: "exists already" is only true if that group becomes durable.
  *
- * An Idempotency-Key is kept with what was answered in the group of the write itself.  Refusals are not kept:
- * they changed nothing and may be different next time.  A kept answer is one line of what is sent as headers
+ * An Idempotency-Key is kept with what was answered in the group of the write itself.  Refusals are
+ * not kept: they changed nothing and may be different next time.  A kept answer is one line of what
+ * is sent as headers
  * ("rev location", "-" for none), then the body as it was.
  */
 /* SPDX-License-Identifier: Apache-2.0 */

@@ -1,7 +1,7 @@
 /* problem_json.c - an error as application/problem+json (RFC 9457)
  *
- * The status comes from the table in base/err.h.  Text that came from a client is cut by struct err and
- * escaped by the writer; bytes that are not UTF-8 never leave.
+ * The status comes from the table in base/err.h.  Text that came from a client is cut by struct err
+ * and escaped by the writer; bytes that are not UTF-8 never leave.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/book_i.h"

@@ -1,11 +1,10 @@
 /* request.c - the life of a request, driven by the library's callbacks
  *
- * request_begin() sees the raw target before the library decodes it, request_handle() is called for the
- * head, for each piece of the body and after each resume, request_completed() ends it.  api_i.h has the
- * phases.  Whatever the head decides (no such route, no token, too large) is decided before the body is
- * read; a body of moderate size is then read and dropped, since a client that is still sending does not
- * read an answer.
- * All of it runs on the loop's thread and never blocks.
+ * request_begin() sees the raw target before the library decodes it, request_handle() is called for
+ * the head, for each piece of the body and after each resume, request_completed() ends it.  api_i.h
+ * has the phases.  Whatever the head decides (no such route, no token, too large) is decided before
+ * the body is read; a body of moderate size is then read and dropped, since a client that is still
+ * sending does not read an answer. All of it runs on the loop's thread and never blocks.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api_i.h"
@@ -121,12 +120,12 @@ void request_suspend(struct request *req)
     MHD_suspend_connection(req->connection);
 }
 
-/* The library's wake-up descriptor is in the epoll set that our loop watches: it runs by itself. */
 void request_resume(struct request *req)
 {
     assert(req->suspended);
     req->suspended = false;
     MHD_resume_connection(req->connection);
+    api_kick(req->api);
 }
 
 /* --- the head --- */
@@ -164,7 +163,8 @@ static int request_route(struct request *req, const char *method, struct err *e)
     int r = uri_split(&req->mem, req->uri, &req->target, e);
     if (r < 0)
         return r;
-    route_find(req->api->book->root, &req->target, method_find(method, &req->head_only), &req->match);
+    route_find(req->api->book->root, &req->target, method_find(method, &req->head_only),
+               &req->match);
     if (!req->match.methods)
         return route_missing(req->api->book->root, &req->target, e);
     if (options) {

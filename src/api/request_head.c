@@ -1,8 +1,8 @@
 /* request_head.c - what the headers of a request say
  *
- * One pass over the headers finds those that matter.  Framing is checked again here although the library
- * has parsed it: it takes the first of two Content-Lengths and lets a chunked body overrule one, which is
- * how a proxy in front and the server behind it come to see different requests.
+ * One pass over the headers finds those that matter.  Framing is checked again here although the
+ * library has parsed it: it takes the first of two Content-Lengths and lets a chunked body overrule
+ * one, which is how a proxy in front and the server behind it come to see different requests.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api_i.h"

@@ -1,8 +1,8 @@
 /* respond.c - from an answer to bytes, not before its group is durable
  *
- * The body lives in the request's own buffer, which outlives the library's response object, so that nothing
- * is copied.  An answer that waits may still turn into a problem: a refused commit means that nothing of what
- * it tells is true.
+ * The body lives in the request's own buffer, which outlives the library's response object, so that
+ * nothing is copied.  An answer that waits may still turn into a problem: a refused commit means
+ * that nothing of what it tells is true.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api_i.h"
@@ -49,7 +49,8 @@ static void answer_log(const struct request *req)
 {
     if (log_get_level() < LOG_DEBUG)
         return;
-    log_line(LOG_DEBUG, "answer", LOGT("operation", req->match.route ? req->match.route->id : "none"),
+    log_line(LOG_DEBUG, "answer",
+             LOGT("operation", req->match.route ? req->match.route->id : "none"),
              LOGT("uri", req->uri), LOGI("status", req->answer.status),
              LOGT("actor", req->who.name ? req->who.name : ""));
 }
@@ -79,7 +80,8 @@ static void headers_add(struct MHD_Response *r, const struct answer *a)
 enum MHD_Result answer_send(struct request *req)
 {
     const struct answer *a = &req->answer;
-    /* PERSISTENT: the bytes stay until request_completed(), which comes after the last of them is sent. */
+    /* PERSISTENT: the bytes stay until request_completed(), which comes after the last of them is
+     * sent. */
     struct MHD_Response *r = MHD_create_response_from_buffer(
         a->bytes.n, (void *)(uintptr_t)a->bytes.s, MHD_RESPMEM_PERSISTENT);
 

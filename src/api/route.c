@@ -1,9 +1,9 @@
 /* route.c - from a path to a route
  *
- * The table becomes a tree of segments.  A node's fixed children are sorted and found by bisection; a name
- * in braces is its one child for anything else.  A fixed segment wins over a name, and there is no
- * backtracking: a table in which that mattered would surprise people too, and a test refuses it.
- * Matching allocates nothing.
+ * The table becomes a tree of segments.  A node's fixed children are sorted and found by bisection;
+ * a name in braces is its one child for anything else.  A fixed segment wins over a name, and there
+ * is no backtracking: a table in which that mattered would surprise people too, and a test refuses
+ * it. Matching allocates nothing.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/book_i.h"

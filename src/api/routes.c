@@ -1,9 +1,9 @@
 /* routes.c - the one list of routes
  *
- * Lines of one path stand together, since OpenAPI groups methods by path.  A parameter's name decides
- * its schema (path_params below).  Success statuses say what the server's reply may turn into: 204
- * without a body, 201 with a location, 202 while work goes on, 200 else.
- * To add a route: a line here, its schemas in schemas.json, its operation in server/server.h, a line in
+ * Lines of one path stand together, since OpenAPI groups methods by path.  A parameter's name
+ * decides its schema (path_params below).  Success statuses say what the server's reply may turn
+ * into: 204 without a body, 201 with a location, 202 while work goes on, 200 else. To add a route:
+ * a line here, its schemas in schemas.json, its operation in server/server.h, a line in
  * docs/rfc/05-api.md, and a step in tests/contract/contract.py, which fails until it is exercised.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -12,17 +12,24 @@
 
 #include <string.h>
 
-#define OP(name) .id = #name, .op = server_##name
+#define OP(name)            .id = #name, .op = server_##name
 #define SPECIAL(name, what) .id = name, .special = API_SPECIAL_##what
-#define DOC(group, text) .tag = group, .summary = text
-#define FOR(who) .scope = SCOPE_##who
-#define QUERY(...) .query = (const struct api_param[]){__VA_ARGS__, {0}}
-#define TAKES(schema) .request = schema
+#define DOC(group, text)    .tag = group, .summary = text
+#define FOR(who)            .scope = SCOPE_##who
+#define QUERY(...)                                                                                 \
+    .query = (const struct api_param[])                                                            \
+    {                                                                                              \
+        __VA_ARGS__,                                                                               \
+        {                                                                                          \
+            0                                                                                      \
+        }                                                                                          \
+    }
+#define TAKES(schema)           .request = schema
 #define GIVES(schema, statuses) .response = schema, .success = (statuses)
-#define GIVES_NOTHING .success = API_204
-#define LIST_OF(schema) .response = schema, .success = API_200, .flags = API_LIST
-#define FLAGS(f) .flags = (f)
-#define REFUSES(r) .refuses = (r)
+#define GIVES_NOTHING           .success = API_204
+#define LIST_OF(schema)         .response = schema, .success = API_200, .flags = API_LIST
+#define FLAGS(f)                .flags = (f)
+#define REFUSES(r)              .refuses = (r)
 
 #define BY_NODE                                                                                    \
     {                                                                                              \

@@ -1,9 +1,9 @@
 /* schemas.c - the components that requests are checked against and that are published
  *
- * schemas.json is embedded by the build and holds every shape once.  Whatever is a list elsewhere (states,
- * reasons, outcomes, event kinds, error names, scopes) becomes an enum here from that very list: nobody types
- * a state twice.  Both are part of the program, so a mistake in them is an assert, and a test checks each
- * component with schema_check_self().
+ * schemas.json is embedded by the build and holds every shape once.  Whatever is a list elsewhere
+ * (states, reasons, outcomes, event kinds, error names, scopes) becomes an enum here from that very
+ * list: nobody types a state twice.  Both are part of the program, so a mistake in them is an
+ * assert, and a test checks each component with schema_check_self().
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/book_i.h"
@@ -45,12 +45,18 @@ struct enum_component {
 };
 #define WORDS(list) list, sizeof list / sizeof *list
 static const struct enum_component enum_components[] = {
-    {"NoderoleState", WORDS(noderole_states)}, {"TaskState", WORDS(task_states)},
-    {"AliveState", WORDS(alive_states)},       {"OperationState", WORDS(operation_states)},
-    {"Repeat", WORDS(repeats)},                {"Reach", WORDS(reaches)},
-    {"Class", WORDS(classes)},                 {"Target", WORDS(targets)},
-    {"Reason", WORDS(reasons)},                {"Outcome", WORDS(outcomes)},
-    {"EventKind", WORDS(event_kinds)},         {"ProblemType", WORDS(problem_types)},
+    {"NoderoleState", WORDS(noderole_states)},
+    {"TaskState", WORDS(task_states)},
+    {"AliveState", WORDS(alive_states)},
+    {"OperationState", WORDS(operation_states)},
+    {"Repeat", WORDS(repeats)},
+    {"Reach", WORDS(reaches)},
+    {"Class", WORDS(classes)},
+    {"Target", WORDS(targets)},
+    {"Reason", WORDS(reasons)},
+    {"Outcome", WORDS(outcomes)},
+    {"EventKind", WORDS(event_kinds)},
+    {"ProblemType", WORDS(problem_types)},
 };
 
 static void enum_set(struct arena *mem, struct value *map, const char *name, struct value *words)

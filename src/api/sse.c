@@ -1,8 +1,8 @@
 /* sse.c - GET /v1/events as server-sent events
  *
- * A stream is a cursor into the journal and the chunk that it is sending; nothing is queued for it.  The
- * cursor moves when a chunk was copied out whole, so an id that a client saw is always one it can resume
- * from.  docs/rfc/05-api.md has the format.
+ * A stream is a cursor into the journal and the chunk that it is sending; nothing is queued for it.
+ * The cursor moves when a chunk was copied out whole, so an id that a client saw is always one it
+ * can resume from.  docs/rfc/05-api.md has the format.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api_i.h"
@@ -103,8 +103,9 @@ static void sse_free(struct stream *stream)
     free(s);
 }
 
-/* How long a client waits before it comes back.  One that has seen numbers which do not exist was with
- * another journal (a restored backup): to it everything from here on is new, which is what a gap says. */
+/* How long a client waits before it comes back.  One that has seen numbers which do not exist was
+ * with another journal (a restored backup): to it everything from here on is new, which is what a
+ * gap says. */
 static void sse_greet(struct sse *s, uint64_t newest)
 {
     if (s->cursor <= newest) {

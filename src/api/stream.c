@@ -1,12 +1,12 @@
 /* stream.c - what event and log streams share: room, sleep, heartbeat, end
  *
- * A stream costs a connection and a small struct; it has no queue.  Its reader is asked for bytes when the
- * socket has room and parks the connection when it has none; a wake lets it be asked again.  A client that
- * reads slowly is simply behind.
+ * A stream costs a connection and a small struct; it has no queue.  Its reader is asked for bytes
+ * when the socket has room and parks the connection when it has none; a wake lets it be asked
+ * again.  A client that reads slowly is simply behind.
  *
- * The library does not look at a parked connection, so a client that went away is noticed here: one poll
- * over all streams at each heartbeat.  The heartbeat also asks for each stream's token again, so that
- * revoking a token ends what it opened.
+ * The library does not look at a parked connection, so a client that went away is noticed here: one
+ * poll over all streams at each heartbeat.  The heartbeat also asks for each stream's token again,
+ * so that revoking a token ends what it opened.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api_i.h"
@@ -18,8 +18,8 @@
 
 static int stream_fd(const struct stream *s)
 {
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(s->request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+        s->request->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info ? info->connect_fd : -1;
 }
 
@@ -47,8 +47,7 @@ static void streams_beat(void *arg)
 
     streams_look(a);
     for (struct stream *s = a->streams.first; s; s = s->next) {
-        if (server_authenticate(a->server, s->token, &who, NULL) < 0 ||
-            who.scope < SCOPE_READ)
+        if (server_authenticate(a->server, s->token, &who, NULL) < 0 || who.scope < SCOPE_READ)
             s->over = true;
         s->beat = s->kind == STREAM_EVENTS;
         if (s->over || s->beat)
@@ -113,8 +112,8 @@ enum MHD_Result stream_send(struct request *req)
 {
     enum { BLOCK = 1024 }; /* only used for HTTP/1.0; chunks are made in the connection's memory */
     struct stream *s = req->stream;
-    struct MHD_Response *r =
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, s->read, s, NULL);
+    struct MHD_Response *r = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, BLOCK, s->read, s,
+                                                               NULL);
 
     if (!r)
         return MHD_NO;
@@ -122,6 +121,7 @@ enum MHD_Result stream_send(struct request *req)
     MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
     MHD_add_response_header(r, "X-Accel-Buffering", "no"); /* a proxy must not collect it */
     MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
     MHD_set_connection_option(req->connection, MHD_CONNECTION_OPTION_TIMEOUT, 0u);
     req->api->answers[2]++;
     enum MHD_Result done = MHD_queue_response(req->connection, MHD_HTTP_OK, r);

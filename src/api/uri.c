@@ -1,9 +1,9 @@
 /* uri.c - the request target, taken apart strictly
  *
- * The path is split at slashes before it is decoded, so that %2F is part of a name and never a separator.
- * What a URI may not hold raw (RFC 3986: blanks, controls, bytes above 0x7E, # and a few more) and what no
- * name of ours may hold decoded (control characters, bytes that are not UTF-8) is refused rather than
- * repaired: two readers that repair differently disagree about what was asked.
+ * The path is split at slashes before it is decoded, so that %2F is part of a name and never a
+ * separator. What a URI may not hold raw (RFC 3986: blanks, controls, bytes above 0x7E, # and a few
+ * more) and what no name of ours may hold decoded (control characters, bytes that are not UTF-8) is
+ * refused rather than repaired: two readers that repair differently disagree about what was asked.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/book_i.h"

@@ -1,10 +1,9 @@
 /* validate.c - a request against the schemas that are published for it
  *
  * Three places, three ways to point: "{id}" in the path, "?limit" in the query, a JSON pointer or
- * body:line:column in the body.  Query parameters arrive as text and are checked as what their schema
- * says they are; the server gets the text.
- * Bounds of the checker (depth, steps) are the client's doing, so they are ERR_INVALID here, not a limit of
- * the server.
+ * body:line:column in the body.  Query parameters arrive as text and are checked as what their
+ * schema says they are; the server gets the text. Bounds of the checker (depth, steps) are the
+ * client's doing, so they are ERR_INVALID here, not a limit of the server.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/book_i.h"
@@ -16,8 +15,8 @@
 #include "base/json.h"
 #include "base/text.h"
 
-/* A text as the type that its schema names; left as text where it does not read as such, so that the
- * schema's own message tells what was expected. */
+/* A text as the type that its schema names; left as text where it does not read as such, so that
+ * the schema's own message tells what was expected. */
 static struct value *typed(struct arena *mem, const struct value *schema, struct str text)
 {
     struct str type = value_as_str(value_get(schema, "type"));

@@ -50,7 +50,7 @@ char *xstrndup(const char *s, size_t n) __attribute__((malloc, returns_nonnull))
         (v)->n = (v)->cap = 0;                                                                     \
     } while (0)
 
-/* Grows by an eighth at least (large blocks move by remapping, not copying), 8 elements at first. */
+/* Grows by an eighth at least (large blocks move by remapping, not copying), to 8 at first. */
 void *vec_grow_(void *at, size_t *cap, size_t want, size_t size) __attribute__((returns_nonnull));
 void vec_free_(void *at);
 

@@ -14,8 +14,8 @@
 struct arena_chunk;
 struct arena {
     struct arena_chunk *head;
-    size_t used, room;   /* in the head chunk */
-    size_t total_bytes;  /* handed out over the arena's life */
+    size_t used, room;  /* in the head chunk */
+    size_t total_bytes; /* handed out over the arena's life */
 };
 
 void arena_init(struct arena *a);

@@ -23,10 +23,15 @@ static crypto_generichash_state *digest_inner(struct digest_state *s)
     return (crypto_generichash_state *)(void *)s->opaque;
 }
 
-void digest_begin(struct digest_state *s)
+static void digest_ready(void)
 {
     if (sodium_init() < 0)
         abort();
+}
+
+void digest_begin(struct digest_state *s)
+{
+    digest_ready();
     crypto_generichash_init(digest_inner(s), NULL, 0, DIGEST_BYTES);
 }
 
@@ -45,10 +50,10 @@ struct digest digest_end(struct digest_state *s)
 
 struct digest digest_of(const void *p, size_t n)
 {
-    struct digest_state s;
-    digest_begin(&s);
-    digest_add(&s, p, n);
-    return digest_end(&s);
+    struct digest d;
+    digest_ready();
+    crypto_generichash(d.b, sizeof d.b, p, n, NULL, 0);
+    return d;
 }
 
 uint64_t digest_64(const void *p, size_t n)

@@ -13,7 +13,8 @@ struct digest {
     uint8_t b[DIGEST_BYTES];
 };
 struct digest digest_of(const void *p, size_t n);
-uint64_t digest_64(const void *p, size_t n); /* first 8 bytes of digest_of, little endian; never 0 */
+/* The first 8 bytes of digest_of, little endian; never 0. */
+uint64_t digest_64(const void *p, size_t n);
 void digest_hex(const struct digest *d, char ret_hex[DIGEST_HEX]);
 /* Streaming form for large content. */
 struct digest_state {

@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 
+/* clang-format off */
 /*        id                 name              http  exit */
 #define ERR_TABLE(X)                                                                               \
     X(ERR_INVALID,      "invalid",        400, 2)                                                  \
@@ -48,14 +49,15 @@ enum errcode {
 #undef X
     ERR_COUNT
 };
+/* clang-format on */
 
 struct err {
     enum errcode code;
-    int sys;         /* errno or a library's code, 0 if none */
-    char at[192];    /* where: "roles/db.yaml:12:3", or a JSON pointer "/labels/rack" */
-    char text[512];  /* what */
-    char line[160];  /* the offending source line itself, "" if there is none */
-    char hint[256];  /* the remedy, "" if none is known */
+    int sys;        /* errno or a library's code, 0 if none */
+    char at[192];   /* where: "roles/db.yaml:12:3", or a JSON pointer "/labels/rack" */
+    char text[512]; /* what */
+    char line[160]; /* the offending source line itself, "" if there is none */
+    char hint[256]; /* the remedy, "" if none is known */
 };
 
 /* Sets code and text, clears the rest; returns -code.  e may be NULL. */
@@ -64,8 +66,9 @@ int err_set(struct err *e, enum errcode code, const char *fmt, ...)
 /* As err_set with errno (or another code) recorded and its text appended. */
 int err_sys(struct err *e, enum errcode code, int sys, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
-/* Additions to an error already set; each returns -e->code so that "return err_hint(...)" works.  With
- * e NULL the code is not known and -ERR_INTERNAL is returned: where the code matters, keep err_set's. */
+/* Additions to an error already set; each returns -e->code so that "return err_hint(...)" works.
+ * With e NULL the code is not known and -ERR_INTERNAL is returned: where the code matters, keep
+ * err_set's. */
 int err_at(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int err_line(struct err *e, const char *line, size_t n);

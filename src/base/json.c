@@ -62,10 +62,13 @@ __attribute__((cold, noinline)) static int json_wrong(struct json_reader *r, con
 __attribute__((cold, noinline)) static int json_no_value(struct json_reader *r)
 {
     char c = r->at < r->end ? *r->at : '\0';
+    const char *before = r->at;
+    while (before > r->text.text && strchr(" \t\r\n", before[-1]))
+        before--;
     int rc = json_expected(r, "a value");
     if (c == '\'')
         err_hint(r->e, "strings are written in double quotes");
-    else if (c == ']' || c == '}')
+    else if (c == ']' && before > r->text.text && before[-1] == ',')
         err_hint(r->e, "remove the comma before it");
     else if (c == '+' || c == '.')
         err_hint(r->e, "a number starts with a digit or a minus sign");
@@ -112,8 +115,8 @@ static int hex4(const char *p, const char *end, uint32_t *ret_v)
     return 0;
 }
 
-/* Decodes \uXXXX, or a pair of them, at p (behind the backslash); returns what follows, NULL if
- * bad. */
+/* Decodes \uXXXX or a pair of them, p being behind the backslash.  Returns what follows, or NULL.
+ */
 static const char *json_unicode(struct json_reader *r, const char *p, const char *end, char *out,
                                 size_t *ret_len)
 {
@@ -430,6 +433,8 @@ static int json_run(struct json_reader *r)
 int json_parse(struct arena *a, const char *text, size_t n, const struct json_options *o,
                struct value **ret_v, struct err *e)
 {
+    if (n >= UINT32_MAX)
+        return err_set(e, ERR_TOO_LARGE, "a JSON text of 4 GiB or more");
     if (!text)
         text = ""; /* n is 0 then */
     struct json_reader r = {.arena = a, .at = text, .end = text + n, .line_start = text, .line = 1};
@@ -437,8 +442,6 @@ int json_parse(struct arena *a, const char *text, size_t n, const struct json_op
     r.source = o ? o->source : 0;
     r.text = (struct source){o ? o->name : NULL, text, n};
     r.e = e;
-    if (n >= UINT32_MAX)
-        return err_set(e, ERR_TOO_LARGE, "a JSON text of 4 GiB or more");
     if (n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0)
         return json_wrong(&r, text, "a byte order mark", "save the text as UTF-8 without it");
     int rc = json_run(&r);

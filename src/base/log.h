@@ -1,8 +1,8 @@
 /* log.h - structured lines: time level event key=value ...
  *
- * The only mutable file-scope state of the project: the level and the sink.  Layers below service log
- * nothing above debug.  Values with spaces or quotes are quoted; control characters are escaped, so a
- * line is always one line.
+ * The only mutable file-scope state of the project: the level and the sink.  Layers below service
+ * log nothing above debug.  Values with spaces or quotes are quoted; control characters are
+ * escaped, so a line is always one line.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BASE_LOG_H

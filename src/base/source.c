@@ -50,7 +50,7 @@ int source_point(const struct source *s, size_t pos, struct err *e)
         return err_line(e, s->text + begin, s->n - begin);
     char part[sizeof e->line + 8] = "...";
     size_t from = pos - BEFORE;
-    while (((unsigned char)s->text[from] & 0xC0) == 0x80 && from < pos)
+    while (from < pos && ((unsigned char)s->text[from] & 0xC0) == 0x80)
         from++;
     size_t n = s->n - from < sizeof part - 3 ? s->n - from : sizeof part - 3;
     memcpy(part + 3, s->text + from, n);

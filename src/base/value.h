@@ -1,9 +1,9 @@
 /* value.h - the one tree that JSON, YAML, SQL and templates meet in
  *
- * Values live in an arena and are immutable once handed on; the builders below are for the code that
- * makes a tree.  Each value carries where it was read: source (the caller's number for a file or a
- * layer, 0 for none), line and column.  Strings stay strings; integers are int64 exactly; a real is a
- * finite double.  Maps keep insertion order and have unique keys.
+ * Values live in an arena and are immutable once handed on; the builders below are for the code
+ * that makes a tree.  Each value carries where it was read: source (the caller's number for a file
+ * or a layer, 0 for none), line and column.  Strings stay strings; integers are int64 exactly; a
+ * real is a finite double.  Maps keep insertion order and have unique keys.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BASE_VALUE_H
@@ -23,12 +23,14 @@
     X(STRING, "string")                                                                            \
     X(LIST, "list")                                                                                \
     X(MAP, "map")
+/* clang-format off */
 enum value_kind {
 #define X(id, text) VALUE_##id,
     VALUE_KINDS(X)
 #undef X
     VALUE_KIND_COUNT
 };
+/* clang-format on */
 
 struct member;
 struct value {
@@ -61,12 +63,12 @@ struct value *value_null(struct arena *a);
 struct value *value_bool(struct arena *a, bool b);
 struct value *value_int(struct arena *a, int64_t i);
 struct value *value_real(struct arena *a, double r);
-struct value *value_str(struct arena *a, struct str s); /* copies */
+struct value *value_str(struct arena *a, struct str s);   /* copies */
 struct value *value_text(struct arena *a, const char *s); /* copies; NULL makes a null */
 struct value *value_list(struct arena *a);
 struct value *value_map(struct arena *a);
-/* The item is copied shallowly into the container (its children are shared): what its builder adds to
- * it afterwards is not seen there.  Changing a container that was read or copied moves it first. */
+/* The item is copied shallowly into the container (its children are shared): what its builder adds
+ * to it afterwards is not seen there.  Changing one that was read or copied moves it first. */
 void value_add(struct arena *a, struct value *list, const struct value *item);
 void value_set(struct arena *a, struct value *map, const char *key, const struct value *v);
 void value_set_str(struct arena *a, struct value *map, struct str key, const struct value *v);

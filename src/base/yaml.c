@@ -5,8 +5,9 @@
  *
  * The oddities: it stops without a word at a NUL and at bytes that are not UTF-8; it counts from 0
  * in events and from 1 in errors; its marks point behind quotes and the signs of aliases, and at
- * the first line of a block scalar instead of its | or >; an empty value has no mark; it talks to
- * stderr unless given somewhere else to talk to.
+ * the first line of a block scalar instead of its | or >; an empty value has no mark; it damages
+ * the text of some scalars (yaml_scalar.c); it talks to stderr unless given somewhere else to talk
+ * to.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/yaml.h"
@@ -28,7 +29,8 @@ struct yaml_reader {
     /* The place of the latest event.  Places only move forward, so that counting lines is linear.
      */
     size_t pos, line, column;
-    size_t end_pos; /* where the latest event that has an end ended */
+    size_t end_pos;    /* where the latest event that has an end ended */
+    struct buf quoted; /* the text of the latest quoted scalar */
 };
 
 /* --- places --- */
@@ -92,6 +94,33 @@ static struct str token_text(struct fy_token *token)
     return (struct str){s, s ? n : 0};
 }
 
+/* The text of a scalar, from the source wherever libfyaml could have damaged it. */
+static int scalar_text(struct yaml_reader *r, struct fy_event *ev, struct str *ret_text)
+{
+    enum fy_scalar_style style = fy_token_scalar_style(ev->scalar.value);
+    const struct fy_mark *start = fy_event_start_mark(ev);
+    *ret_text = token_text(ev->scalar.value);
+    if (start && (style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED)) {
+        if (!yaml_quoted_text(&r->text, start->input_pos, &r->quoted)) {
+            int rc = err_set(r->e, ERR_SYNTAX, "malformed quoted text");
+            source_point(&r->text, r->pos, r->e);
+            return rc;
+        }
+        *ret_text = buf_str(&r->quoted);
+    }
+    if (start && (style == FYSS_LITERAL || style == FYSS_FOLDED)) {
+        ret_text->n = strnlen(ret_text->s, ret_text->n); /* an empty one at the end has a NUL */
+        if (!yaml_block_agrees(&r->text, r->pos, start->input_pos, yaml_tree_column(&r->tree),
+                               *ret_text)) {
+            int rc = err_set(r->e, ERR_SYNTAX, "a block of text that is not indented");
+            source_point(&r->text, r->pos, r->e);
+            err_hint(r->e, "indent the text deeper than its key, or write \"\" for no text");
+            return rc;
+        }
+    }
+    return 0;
+}
+
 static int yaml_document(struct yaml_reader *r)
 {
     if (r->had_document) {
@@ -108,11 +137,14 @@ static int yaml_event(struct yaml_reader *r, struct fy_event *ev)
 {
     place_event(r, ev);
     struct yaml_event out = {.pos = r->pos, .line = r->line, .column = r->column};
+    int rc;
     switch (ev->type) {
     case FYET_DOCUMENT_START: return yaml_document(r);
     case FYET_SCALAR:
         out.kind = YAML_SCALAR;
-        out.text = token_text(ev->scalar.value);
+        rc = scalar_text(r, ev, &out.text);
+        if (rc)
+            return rc;
         out.anchor = token_text(ev->scalar.anchor);
         out.tag = token_text(ev->scalar.tag);
         out.plain = !ev->scalar.tag && fy_token_scalar_style(ev->scalar.value) == FYSS_PLAIN;
@@ -254,7 +286,7 @@ int yaml_parse(struct arena *a, const char *text, size_t n, const struct yaml_op
     struct yaml_reader r = {.text = {o->name, text ? text : "", n}, .e = e, .line = 1, .column = 1};
     if (n >= UINT32_MAX)
         return err_set(e, ERR_TOO_LARGE, "a YAML text of 4 GiB or more");
-    if (n >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
+    if (n >= 3 && memcmp(r.text.text, "\xEF\xBB\xBF", 3) == 0) {
         r.text.text += 3; /* a byte order mark says nothing in UTF-8 */
         r.text.n -= 3;
     }
@@ -274,5 +306,6 @@ int yaml_parse(struct arena *a, const char *text, size_t n, const struct yaml_op
         *ret_v = top;
     }
     yaml_tree_done(&r.tree);
+    buf_done(&r.quoted);
     return rc;
 }

@@ -22,6 +22,18 @@ enum value_kind yaml_plain_resolve(struct str s, struct value *ret_v);
 /* A decimal number in any of YAML's spellings, whole ones included; for !!float. */
 bool yaml_plain_real(struct str s, double *ret_r);
 
+/* --- the text of scalars --- */
+
+/* Decodes the quoted scalar whose text starts at `at`, behind its quote.  False if it is malformed.
+ */
+bool yaml_quoted_text(const struct source *text, size_t at, struct buf *out);
+/* True if `text` has all and only the lines that indentation gives to the block scalar with its
+ * sign
+ * (| or >) and its content at these places, inside something at column `parent` (from 0; -1: none).
+ */
+bool yaml_block_agrees(const struct source *s, size_t sign, size_t content, int64_t parent,
+                       struct str text);
+
 /* --- events --- */
 
 enum yaml_event_kind { YAML_SCALAR, YAML_ALIAS, YAML_LIST, YAML_MAP, YAML_END };
@@ -65,6 +77,8 @@ struct yaml_tree {
     struct strmap names; /* of anchors, to their number */
 };
 int yaml_tree_event(struct yaml_tree *t, const struct yaml_event *ev);
+/* The column, from 0, of the innermost open container; -1 outside of all. */
+int64_t yaml_tree_column(const struct yaml_tree *t);
 void yaml_tree_done(struct yaml_tree *t);
 
 #endif

@@ -409,6 +409,13 @@ int yaml_tree_event(struct yaml_tree *t, const struct yaml_event *ev)
     return 0;
 }
 
+int64_t yaml_tree_column(const struct yaml_tree *t)
+{
+    if (t->open.n == 0)
+        return -1;
+    return (int64_t)t->stack.at[t->open.at[t->open.n - 1].at].v.column - 1;
+}
+
 void yaml_tree_done(struct yaml_tree *t)
 {
     strmap_done(&t->names);

@@ -34,7 +34,7 @@ static int token_read(struct cli *c, const char *file, const char **ret_token, s
     int rc = fs_read(file, TOKEN_MAX, &b, e);
     if (rc)
         return rc;
-    if (!stat(file, &st) && st.st_mode & 077)
+    if (!c->quiet && !stat(file, &st) && st.st_mode & 077)
         cli_warn(c, "warning: others may read the token in %s; chmod 600 it", file);
     size_t n = strcspn(buf_str(&b).s, " \t\r\n");
     if (!n)
@@ -105,7 +105,10 @@ int cli_connect(struct cli *c, struct err *e)
         .token = {token},
         .agent = "anneal/" ANNEAL_VERSION,
         .if_down = "is anneald running? try ./quickstart or systemctl start anneald",
-        .timeout_ms = timeout_ms < UINT32_MAX ? (uint32_t)timeout_ms : UINT32_MAX,
+        .connect_ms = c->brief_ms,
+        .timeout_ms = c->brief_ms               ? c->brief_ms
+                      : timeout_ms < UINT32_MAX ? (uint32_t)timeout_ms
+                                                : UINT32_MAX,
         .patience_ms = c->wait ? 60000 : 0, /* whoever waits outlasts a restart */
         .trace = c->verbose ? exchange_say : NULL,
         .trace_arg = c,

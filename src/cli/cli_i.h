@@ -43,7 +43,8 @@ struct cli {
     bool utf8;                 /* the terminal shows more than ASCII */
     bool quiet, verbose;
     bool wait;
-    uint64_t wait_ms; /* 0: for ever */
+    uint64_t wait_ms;  /* 0: for ever */
+    uint32_t brief_ms; /* patience of completion with the server; 0: the ordinary one */
     struct http *http;
     const char *token_note; /* where the token was looked for in vain; NULL: there is one */
     int exit;

@@ -9,6 +9,7 @@
 #include "cli/cli_i.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -39,11 +40,15 @@ static int word_unknown(const char *what, const char *words, const char *s, stru
     VEC(const char *) names = {0};
     const char *w;
     size_t n;
+    bool upper = strpbrk(words, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != NULL;
     for (const char *p = words; verbs_word_next(&p, &w, &n);) {
         vec_push(&names, arena_strndup(&mem, w, n));
         buf_printf(&all, "%s%.*s", all.len ? ", " : "", (int)n, w);
     }
-    const char *near = text_nearest(str_of(s), names.at, names.n);
+    char *typed = arena_strdup(&mem, s);
+    for (char *p = typed; *p; p++)
+        *p = (char)(upper ? toupper((unsigned char)*p) : tolower((unsigned char)*p));
+    const char *near = text_nearest(str_of(typed), names.at, names.n);
     vec_done(&names);
     err_set(e, ERR_INVALID, "%s is one of %s, not \"%s\"", what, buf_str(&all).s, s);
     return near ? err_hint(e, "did you mean %s?", near) : -ERR_INVALID;

@@ -158,7 +158,7 @@ static int document_make(struct cli *c, const struct value *current, const struc
 
 int cmd_noderole_set(struct cli *c, struct err *e)
 {
-    const struct value *current, *doc, *v = NULL;
+    const struct value *current, *doc = NULL, *v = NULL;
     const char *id = cli_arg(c, 0);
     int rc = noderole_get(c, &current, e);
     if (!rc)

@@ -3,6 +3,7 @@
 #include "cli/cli_i.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <string.h>
 
 #include "cli/table_i.h"
@@ -115,6 +116,8 @@ int cmd_task_resolve(struct cli *c, struct err *e)
 
 /* --- log --- */
 
+enum { LOSSES_MOST = 4, LOSS_PAUSE_MS = 50 };
+
 struct log_out {
     struct cli *c;
     bool clean;      /* to a terminal */
@@ -170,7 +173,8 @@ static const char *log_path(struct cli *c, const char *attempt, uint64_t from, b
     return arena_strdup(&c->mem, path.data);
 }
 
-/* Follows to the end of the attempt; a lost connection goes on where it broke. */
+/* Follows to the end of the attempt.  A task may be silent for hours: silence only renews the
+ * connection, and so does a loss, a few times in a row; either goes on where it was. */
 static int log_follow(struct log_out *o, const char *attempt, struct err *e)
 {
     for (int losses = 0;;) {
@@ -180,13 +184,15 @@ static int log_follow(struct log_out *o, const char *attempt, struct err *e)
                                        .accept = "text/plain"};
         uint64_t before = o->from;
         int rc = http_stream_open(o->c->http, &q, log_write, o, &s, e);
-        while (!rc && (rc = http_stream_wait(s, -1, e)) > 0)
-            rc = 0;
-        if (rc != -ERR_UNREACHABLE && rc != -ERR_TIMEOUT)
+        if (!rc)
+            while ((rc = http_stream_wait(s, -1, e)) > 0)
+                ;
+        if (rc == -ERR_TIMEOUT)
+            continue;
+        losses = o->from > before ? 1 : losses + 1;
+        if (rc != -ERR_UNREACHABLE || losses > LOSSES_MOST)
             return rc;
-        losses = o->from > before ? 0 : losses + 1;
-        if (losses > 5)
-            return rc;
+        (void)poll(NULL, 0, LOSS_PAUSE_MS << losses);
     }
 }
 

@@ -115,14 +115,14 @@ static void bar_draw(struct pen *pen, const struct progress_op *op)
     pen_put(pen, STYLE_BOLD, " %3d%%", progress_percent(op));
     pen_put(pen, STYLE_PLAIN, "  %lld/%lld", (long long)(op->done + op->skipped),
             (long long)op->total);
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (counts[i].n)
-            pen_put(pen, counts[i].style, "  %lld %s", (long long)counts[i].n, counts[i].word);
     if (op->eta_ms >= 0 && !progress_op_ended(op)) {
         char eta[16];
         text_duration_show((uint64_t)op->eta_ms, eta);
         pen_put(pen, STYLE_DIM, "  ETA %s", eta);
     }
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i].n)
+            pen_put(pen, counts[i].style, "  %lld %s", (long long)counts[i].n, counts[i].word);
     pen_end(pen);
 }
 
@@ -166,7 +166,7 @@ static void op_draw(struct pen *pen, const struct progress *p, const struct prog
     int left = room - drawn;
     int shown = tasks_draw(pen, p->running, p->n_running, op->id, false,
                            op->running > left ? left - 1 : left, now_ms);
-    if (op->running > shown && left > shown) {
+    if (p->running && op->running > shown && left > shown) {
         pen_put(pen, STYLE_DIM, "    and %lld more running", (long long)(op->running - shown));
         pen_end(pen);
     }

@@ -9,7 +9,8 @@
 
 #include "model/states.h"
 
-/* clang-format off: one argument a line reads better than filled lines */
+/* One argument a line reads better than filled lines. */
+/* clang-format off */
 #define WORD(id)          "|" #id
 #define WORD_TEXT(id, t)  "|" t
 static const char noderole_states[] = NODEROLE_STATES(WORD);
@@ -425,7 +426,8 @@ const struct cli_opt cli_globals[] = {
     {"quiet", NULL, KIND_FLAG, 0, 'q', "print results and errors only", NULL},
     {"verbose", NULL, KIND_FLAG, 0, 'v',
         "more columns; each exchange with the server on standard error", NULL},
-    {"help", NULL, KIND_FLAG, 0, 'h', "this help", NULL},
+    {"help", NULL, KIND_FLAG, 0, 'h', "help on what was typed so far", NULL},
+    {"version", NULL, KIND_FLAG, 0, 0, "the version of this program", NULL},
     {0},
 };
 

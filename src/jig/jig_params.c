@@ -13,18 +13,20 @@ enum { MOST_PARAMS = 16 };
 
 static int bad_type(const char *name, const struct value *v, const char *wanted, struct err *e)
 {
-    int rc = err_set(e, ERR_INVALID, "%s must be %s, not a %s", name, wanted,
+    int rc = err_set(e, ERR_INVALID, "%s: expected %s, found %s", name, wanted,
                      value_kind_name((enum value_kind)v->kind));
     err_at(e, "/%s", name);
-    if (v->kind == VALUE_INT || v->kind == VALUE_REAL || v->kind == VALUE_BOOL)
-        err_hint(e, "put it in quotes");
     return rc;
 }
 
 static int check_text(const char *name, const struct value *v, const char *wanted, struct err *e)
 {
-    if (v->kind != VALUE_STRING)
-        return bad_type(name, v, wanted, e);
+    if (v->kind != VALUE_STRING) {
+        int rc = bad_type(name, v, wanted, e);
+        if (v->kind == VALUE_INT || v->kind == VALUE_REAL || v->kind == VALUE_BOOL)
+            err_hint(e, "put it in quotes");
+        return rc;
+    }
     if (memchr(v->s, '\0', v->n)) {
         int rc = err_set(e, ERR_INVALID, "%s must not contain a NUL", name);
         err_at(e, "/%s", name);
@@ -62,11 +64,7 @@ static int check_param(const struct jig_param *p, const struct value *v, struct 
     case PARAM_BOOL: return v->kind == VALUE_BOOL ? 0 : bad_type(p->name, v, "true or false", e);
     case PARAM_UINT: break;
     }
-    if (v->kind == VALUE_INT && v->i >= 0)
-        return 0;
-    int rc = err_set(e, ERR_INVALID, "%s must be a number from 0", p->name);
-    err_at(e, "/%s", p->name);
-    return rc;
+    return v->kind == VALUE_INT && v->i >= 0 ? 0 : bad_type(p->name, v, "an integer from 0", e);
 }
 
 static int refuse_unknown(struct str key, const struct jig_param *table, size_t n, struct err *e)
@@ -89,7 +87,7 @@ int jig_params_check(const struct value *params, const struct jig_param *table, 
     if (!params)
         return 0;
     if (params->kind != VALUE_MAP)
-        return err_set(e, ERR_INVALID, "parameters are a map, not a %s",
+        return err_set(e, ERR_INVALID, "parameters: expected a map, found %s",
                        value_kind_name((enum value_kind)params->kind));
     for (uint32_t i = 0; i < params->n; i++) {
         const struct member *m = &params->members[i];

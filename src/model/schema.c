@@ -468,7 +468,9 @@ static int no_alternative(const struct frame *f, uint32_t n, const struct err *b
         return FAIL(f->at, e, "nothing is allowed here");
     if (e)
         *e = *best;
-    return n == 1 ? -(int)best->code : err_wrap(e, "fits none of %u forms; nearest", n);
+    if (n > 1)
+        (void)err_wrap(e, "fits none of %u forms; nearest", n);
+    return -(int)best->code;
 }
 
 static int check_any_of(const struct frame *f, const struct value *arg, struct err *e)

@@ -181,8 +181,8 @@ void taskmsg_write(struct buf *b, const struct taskmsg *m)
 static int wrong_type(const struct field *f, const struct value *v, const char *wanted,
                       struct err *e)
 {
-    int rc = err_set(e, ERR_INVALID, "%s is a %s, not %s", f->name,
-                     value_kind_name((enum value_kind)v->kind), wanted);
+    int rc = err_set(e, ERR_INVALID, "%s: expected %s, found %s", f->name, wanted,
+                     value_kind_name((enum value_kind)v->kind));
     err_at(e, "/%s", f->name);
     return rc;
 }

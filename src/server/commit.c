@@ -425,13 +425,18 @@ static void put_early_rows(struct commit *c, struct group *g)
     }
 }
 
+bool commit_has_work(const struct commit *c)
+{
+    bool clean = c->open->ops.n == 0 && c->open->events == 0;
+    for (size_t i = 0; clean && i < sizeof tracked / sizeof *tracked; i++)
+        clean = c->dirty[tracked[i]].ids.n == 0;
+    return !clean;
+}
+
 struct group *commit_close(struct commit *c)
 {
     struct group *g = c->open;
-    bool clean = g->ops.n == 0 && g->events == 0;
-    for (size_t i = 0; clean && i < sizeof tracked / sizeof *tracked; i++)
-        clean = c->dirty[tracked[i]].ids.n == 0;
-    if (clean)
+    if (!commit_has_work(c))
         return NULL;
     put_early_rows(c, g);
     g->last_seq = c->seq;

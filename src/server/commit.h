@@ -63,6 +63,7 @@ void commit_row(struct commit *c, enum row_table t, enum row_verb verb, const vo
 void commit_repair(struct commit *c, const struct effects *fx);
 
 uint32_t commit_pending(const struct commit *c);  /* events in the open group */
+bool commit_has_work(const struct commit *c);     /* would commit_close() give a group? */
 uint64_t commit_open_group(const struct commit *c); /* its number */
 uint64_t commit_seq(const struct commit *c);      /* last journal number given */
 /* True: a large loss is being written; no event until its group is durable. */

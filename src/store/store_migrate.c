@@ -13,15 +13,17 @@
 int store_migrate_inspect(sqlite3 *db, const char *path, int newest, int *ret_version,
                           struct err *e)
 {
-    int64_t application, version, objects;
-    int rc = store_sq_number(db, path, "SELECT count(*) FROM sqlite_schema", &objects, e);
+    int64_t v[3] = {0}, objects, application, version;
+    int rc = store_sq_numbers(db, path,
+                              "SELECT (SELECT count(*) FROM sqlite_schema), application_id, "
+                              "user_version FROM pragma_application_id, pragma_user_version",
+                              3, v, e);
 
-    if (!rc)
-        rc = store_sq_number(db, path, "PRAGMA application_id", &application, e);
-    if (!rc)
-        rc = store_sq_number(db, path, "PRAGMA user_version", &version, e);
     if (rc)
         return rc;
+    objects = v[0];
+    application = v[1];
+    version = v[2];
     if (!objects && !application && !version) {
         *ret_version = 0;
         return 0;

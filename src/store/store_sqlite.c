@@ -7,6 +7,8 @@
  * Durability: WAL with synchronous=FULL, one fsync per group.  When that fsync fails nobody knows
  * whether the group is on the disk: the frames may survive although this connection has forgotten
  * them.  The handle is broken from then on, and the caller opens anew and reads row_meta.group_no.
+ * Opening copies the log into the file before anything is read, so that what is read then is
+ * durable, whatever the kernel did with the pages whose fsync failed.
  *
  * The log is copied back into the file by the writer itself, in steps small enough not to be felt,
  * instead of by SQLite's automatism, whose step cannot be told from a slow commit.
@@ -61,7 +63,8 @@ int store_sq_exec(sqlite3 *db, const char *path, const char *sql, struct err *e)
     return rc == SQLITE_OK ? 0 : store_sq_error(db, path, rc, "execute", e);
 }
 
-int store_sq_number(sqlite3 *db, const char *path, const char *sql, int64_t *ret_v, struct err *e)
+int store_sq_numbers(sqlite3 *db, const char *path, const char *sql, int n, int64_t *ret_v,
+                     struct err *e)
 {
     SCOPED_STMT *stmt = NULL;
     int rc = store_sq_prepare(db, path, sql, &stmt, e);
@@ -71,7 +74,8 @@ int store_sq_number(sqlite3 *db, const char *path, const char *sql, int64_t *ret
     rc = sqlite3_step(stmt);
     if (rc != SQLITE_ROW)
         return store_sq_error(db, path, rc, "read", e);
-    *ret_v = sqlite3_column_int64(stmt, 0);
+    for (int i = 0; i < n; i++)
+        ret_v[i] = sqlite3_column_int64(stmt, i);
     return 0;
 }
 
@@ -250,16 +254,17 @@ static const struct store_backend sq_backend = {
  * is one that retention has emptied. */
 int store_sq_check_last(sqlite3 *db, const char *path, struct err *e)
 {
-    int64_t seq, last;
-    int rc = store_sq_number(db, path, "SELECT coalesce(max(journal_seq), 0) FROM meta", &seq, e);
+    int64_t at[2] = {0}; /* read by one statement: the server may be committing meanwhile */
+    int rc = store_sq_numbers(db, path,
+                              "SELECT (SELECT coalesce(max(id), 0) FROM journal), "
+                              "(SELECT coalesce(max(journal_seq), 0) FROM meta)",
+                              2, at, e);
 
-    if (!rc)
-        rc = store_sq_number(db, path, "SELECT coalesce(max(id), 0) FROM journal", &last, e);
-    if (rc || last == 0 || last == seq)
+    if (rc || at[0] == 0 || at[0] == at[1])
         return rc;
     return store_sq_fail(path, ERR_CORRUPT, STORE_SQ_RESTORE, e,
-                         "the journal ends at %lld, but meta says %lld", (long long)last,
-                         (long long)seq);
+                         "the journal ends at %lld, but meta says %lld", (long long)at[0],
+                         (long long)at[1]);
 }
 
 static int wal_hook(void *arg, sqlite3 *db, const char *name, int pages)
@@ -310,16 +315,17 @@ static int prepare_writer(struct store_sq *q, struct err *e)
     return rc;
 }
 
-/* SQLite would let the world read what it creates; the log takes its mode from the file. */
+/* SQLite would let the world read what it creates; the log takes its mode from the file.  A file
+ * that is there is not opened: closing it would drop the locks that this process has on it. */
 static int create_private(const char *path, struct err *e)
 {
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-    if (fd >= 0) {
+    if (fd >= 0)
         close(fd);
+    if (fd >= 0 || errno == EEXIST)
         return 0;
-    }
-    err_sys(e, ERR_IO, errno, "store: open");
+    err_sys(e, ERR_IO, errno, "store: create");
     err_hint(e, "the directory must exist and be writable by this user");
     err_at(e, "%s", path);
     return -(int)ERR_IO;

@@ -69,8 +69,9 @@ int store_sq_begin(struct store_sq *q, struct err *e);
 int store_sq_end(struct store_sq *q, int rc, struct err *e);
 int store_sq_prepare(sqlite3 *db, const char *path, const char *sql, sqlite3_stmt **ret_stmt,
                      struct err *e);
-/* The first column of the first row of a query as a number. */
-int store_sq_number(sqlite3 *db, const char *path, const char *sql, int64_t *ret_v, struct err *e);
+/* The first n columns of the first row of a query as numbers. */
+int store_sq_numbers(sqlite3 *db, const char *path, const char *sql, int n, int64_t *ret_v,
+                     struct err *e);
 int store_sq_exec(sqlite3 *db, const char *path, const char *sql, struct err *e);
 /* The lock that a server holds on the database: fd, or ERR_BUSY naming the process that has it. */
 int store_sq_lock(const char *path, struct err *e);

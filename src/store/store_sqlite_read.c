@@ -27,8 +27,11 @@ static int read_rows(struct store_sq *q, sqlite3_stmt *stmt, enum row_table t, u
 
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
         rc = store_sq_read(stmt, t, &row, e);
-        if (rc)
-            return err_at(e, "%s", q->path), rc;
+        if (rc) {
+            err_hint(e, STORE_SQ_RESTORE);
+            err_at(e, "%s", q->path);
+            return rc;
+        }
         ++*ret_seen;
         rc = fn(arg, t, &row, e);
         if (rc)

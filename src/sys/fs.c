@@ -244,11 +244,14 @@ static int remove_entry(int at, const char *name, DIR **ret_dir)
 {
     if (unlinkat(at, name, 0) == 0 || errno == ENOENT)
         return 0;
-    if (errno != EISDIR && errno != EPERM)
+    int why = errno; /* EISDIR on Linux, EPERM by the standard */
+    if (why != EISDIR && why != EPERM)
         return -1;
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0)
+    if (fd < 0) {
+        errno = errno == ENOTDIR ? why : errno;
         return -1;
+    }
     *ret_dir = fdopendir(fd);
     if (!*ret_dir) {
         close(fd);

@@ -36,7 +36,9 @@ enum {
     STUBBORN_MS = 10000, /* how long killed processes may take to vanish */
     EXIT_NOT_EXECUTABLE = 126,
     EXIT_NO_SUCH_COMMAND = 127,
+    SAY_BYTES = 512,
 };
+#define SAY_PREFIX "anneal-runner: "
 
 struct run {
     const struct runner_options *o;
@@ -56,14 +58,21 @@ static uint64_t now_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+/* One line in one write, so that it is not torn among the output of others. */
 __attribute__((format(printf, 1, 2))) static int refuse(const char *fmt, ...)
 {
+    char text[SAY_BYTES];
+    size_t n = sizeof SAY_PREFIX - 1;
     va_list ap;
+    memcpy(text, SAY_PREFIX, n);
     va_start(ap, fmt);
-    fputs("anneal-runner: ", stderr);
-    vfprintf(stderr, fmt, ap);
-    fputc('\n', stderr);
+    int more = vsnprintf(text + n, sizeof text - n, fmt, ap);
     va_end(ap);
+    n += more < 0 ? 0 : (size_t)more;
+    n = n < sizeof text ? n : sizeof text - 1;
+    text[n++] = '\n';
+    ssize_t put = write(STDERR_FILENO, text, n);
+    (void)put; /* nobody listens: the status still tells */
     return RUNNER_REFUSED;
 }
 
@@ -291,7 +300,7 @@ static int run_command(struct run *r)
         return status;
     sys = start_child(r);
     if (sys) {
-        fprintf(stderr, "anneal-runner: cannot run %s: %s\n", r->o->argv[0], strerror(sys));
+        (void)refuse("cannot run %s: %s", r->o->argv[0], strerror(sys));
         status = sys == ENOENT || sys == ENOTDIR ? EXIT_NO_SUCH_COMMAND : EXIT_NOT_EXECUTABLE;
     } else {
         (void)record(r, RUN_STARTED); /* again, with the child; only people need that */

@@ -1,6 +1,7 @@
 /* fake_anneald.c - the API over the fake server as a program, to test the contract runner with
  *
- *   fake_anneald [host:port]     prints "ready PORT"; ends with SIGTERM, SIGINT or end of standard input
+ *   fake_anneald [host:port]     prints "ready PORT"; ends with SIGTERM, SIGINT or end of standard
+ * input
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <signal.h>
@@ -41,8 +42,9 @@ int main(int argc, char **argv)
     }
     struct loop_signal *term = loop_signal_new(loop, SIGTERM, end, loop);
     struct loop_signal *intr = loop_signal_new(loop, SIGINT, end, loop);
-    struct loop_watch *input =
-        isatty(STDIN_FILENO) ? NULL : loop_watch_new(loop, STDIN_FILENO, LOOP_READ, on_input, loop);
+    struct loop_watch *input = isatty(STDIN_FILENO)
+                                   ? NULL
+                                   : loop_watch_new(loop, STDIN_FILENO, LOOP_READ, on_input, loop);
     printf("ready %u\n", api_port(api));
     fflush(stdout);
     loop_run(loop);

@@ -497,8 +497,7 @@ int server_status(struct server *s, const struct server_call *c, struct server_r
 }
 
 static const char catalog[] = "{\"generation\":1,\"digest\":\"00\",\"origin\":\"test\","
-                              "\"loaded_at\":\"" NOW
-                              "\",\"barclamps\":1,\"roles\":1,\"tasks\":1}";
+                              "\"loaded_at\":\"" NOW "\",\"barclamps\":1,\"roles\":1,\"tasks\":1}";
 
 int server_catalog_get(struct server *s, const struct server_call *c, struct server_reply *r,
                        struct err *e)
@@ -546,8 +545,8 @@ int server_admin_check(struct server *s, const struct server_call *c, struct ser
     return document(s, c, "admin_check", "{\"ok\":true,\"findings\":[]}", r, e);
 }
 
-int server_admin_confirm_dead(struct server *s, const struct server_call *c,
-                              struct server_reply *r, struct err *e)
+int server_admin_confirm_dead(struct server *s, const struct server_call *c, struct server_reply *r,
+                              struct err *e)
 {
     return document(s, c, "admin_confirm_dead", "{\"suspect\":false}", r, e);
 }
@@ -569,16 +568,18 @@ void fake_populate(struct server *s)
                  ++s->next_id, names[i], i, i, i + 1);
         row_add(s, FAKE_NODES, json);
     }
-    row_add(s, FAKE_TOKENS, "{\"id\":1,\"name\":\"root\",\"scope\":\"admin\",\"created_at\":\"" NOW
-                            "\",\"revoked\":false}");
+    row_add(s, FAKE_TOKENS,
+            "{\"id\":1,\"name\":\"root\",\"scope\":\"admin\",\"created_at\":\"" NOW
+            "\",\"revoked\":false}");
     row_add(s, FAKE_GROUPS, "{\"name\":\"web\",\"count\":3}");
     row_add(s, FAKE_GENERATIONS, catalog);
     row_add(s, FAKE_BARCLAMPS,
             "{\"name\":\"core\",\"version\":\"1\",\"description\":\"\",\"roles\":[\"web\"]}");
-    row_add(s, FAKE_ROLES,
-            "{\"name\":\"web\",\"barclamp\":\"core\",\"jig\":\"script\",\"requires\":[],\"uses\":[],"
-            "\"provides\":[],\"conflicts\":[],\"flags\":[],\"strategy\":null,\"attributes\":{},"
-            "\"actions\":{},\"description\":\"\"}");
+    row_add(
+        s, FAKE_ROLES,
+        "{\"name\":\"web\",\"barclamp\":\"core\",\"jig\":\"script\",\"requires\":[],\"uses\":[],"
+        "\"provides\":[],\"conflicts\":[],\"flags\":[],\"strategy\":null,\"attributes\":{},"
+        "\"actions\":{},\"description\":\"\"}");
     row_add(s, FAKE_JIGS,
             "{\"name\":\"script\",\"implementation\":\"script\",\"implementor\":null,"
             "\"active\":true,\"reach\":\"node\",\"workers\":1,\"rev\":1}");

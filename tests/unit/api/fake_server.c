@@ -149,8 +149,7 @@ void server_when_durable_cancel(struct server *s, server_durable_f *fn, void *ar
 {
     for (size_t i = 0; i < s->waits.n; i++)
         if (s->waits.at[i].fn == fn && s->waits.at[i].arg == arg) {
-            memmove(s->waits.at + i, s->waits.at + i + 1,
-                    (--s->waits.n - i) * sizeof *s->waits.at);
+            memmove(s->waits.at + i, s->waits.at + i + 1, (--s->waits.n - i) * sizeof *s->waits.at);
             return;
         }
 }

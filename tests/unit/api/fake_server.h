@@ -1,8 +1,8 @@
 /* fake_server.h - the server's facade in memory, with strings to pull
  *
  * Implements every function of server/server.h well enough for the API's tests and for the contract
- * runner's own test: objects are maps in tables, a write opens a group, and a group becomes durable when
- * the test says so (or at once).  What it answers has the shape of docs/rfc/05-api.md.
+ * runner's own test: objects are maps in tables, a write opens a group, and a group becomes durable
+ * when the test says so (or at once).  What it answers has the shape of docs/rfc/05-api.md.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESTS_FAKE_SERVER_H
@@ -13,14 +13,15 @@
 #include "base/value.h"
 #include "server/server.h"
 
-#define FAKE_ADMIN "anl_admin"
+#define FAKE_ADMIN   "anl_admin"
 #define FAKE_OPERATE "anl_operate"
-#define FAKE_READ "anl_read"
-#define FAKE_OTHER "anl_other" /* read, of another tenant */
+#define FAKE_READ    "anl_read"
+#define FAKE_OTHER   "anl_other" /* read, of another tenant */
 
 struct server *fake_new(struct loop *l);
 void fake_free(struct server *s);
-/* Nodes n1..n3, a deployment, a role, a jig, a pool, a noderole, an operation, a task, an attempt. */
+/* Nodes n1..n3, a deployment, a role, a jig, a pool, a noderole, an operation, a task, an attempt.
+ */
 void fake_populate(struct server *s);
 
 /* Groups stay open until fake_commit() or fake_refuse(). */

@@ -121,10 +121,12 @@ bool client_has_bytes(struct rig *r, struct client *c)
 bool client_wait_text(struct rig *r, struct client *c, const char *text)
 {
     uint64_t until = real_ms() + RIG_PATIENCE_MS;
+    size_t n = strlen(text), seen = 0;
     while (real_ms() < until) {
         client_drain(c);
-        if (c->in.data && strstr(c->in.data, text))
+        if (c->in.len >= n && memmem(c->in.data + seen, c->in.len - seen, text, n))
             return true;
+        seen = c->in.len >= n ? c->in.len - n : 0;
         if (c->closed)
             return false;
         rig_pump(r);

@@ -1,7 +1,7 @@
 /* rig.h - the API over the fake server on a real loopback socket, driven step by step
  *
- * One thread: a test writes to a socket and pumps the loop until what it waits for is there.  Nothing
- * sleeps; what does not come within RIG_PATIENCE_MS of real time is a failure of the test.
+ * One thread: a test writes to a socket and pumps the loop until what it waits for is there.
+ * Nothing sleeps; what does not come within RIG_PATIENCE_MS of real time is a failure of the test.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESTS_RIG_H
@@ -21,8 +21,8 @@ struct rig {
 };
 struct client {
     int fd;
-    struct buf in;   /* received and not yet taken */
-    bool closed;     /* the other side has closed */
+    struct buf in; /* received and not yet taken */
+    bool closed;   /* the other side has closed */
 };
 struct reply {
     int status; /* 0: the connection ended without one */

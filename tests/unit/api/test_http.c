@@ -138,11 +138,13 @@ static void test_conditional(struct rig *r)
     struct reply rep = rig_call(r, "GET", "/v1/nodes/n2.example.org", FAKE_READ, NULL, NULL);
     is_text(reply_header(&rep, "ETag"), "\"2\"", "a node has its revision as ETag");
     reply_done(&rep);
-    rep = rig_call(r, "GET", "/v1/nodes/n2.example.org", FAKE_READ, "If-None-Match: \"2\"\r\n", NULL);
+    rep = rig_call(r, "GET", "/v1/nodes/n2.example.org", FAKE_READ, "If-None-Match: \"2\"\r\n",
+                   NULL);
     is_int(rep.status, 304, "304 if it is known");
     is_text(reply_header(&rep, "ETag"), "\"2\"", "with the ETag");
     reply_done(&rep);
-    rep = rig_call(r, "GET", "/v1/nodes/n2.example.org", FAKE_READ, "If-None-Match: \"1\"\r\n", NULL);
+    rep = rig_call(r, "GET", "/v1/nodes/n2.example.org", FAKE_READ, "If-None-Match: \"1\"\r\n",
+                   NULL);
     is_int(rep.status, 200, "200 if another is");
     reply_done(&rep);
     rep = rig_call(r, "GET", "/v1/nodes/n2.example.org", FAKE_READ, "If-None-Match: *\r\n", NULL);

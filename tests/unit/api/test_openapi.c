@@ -57,7 +57,8 @@ static void test_document(void)
         for (char *c = method; *c; c++)
             *c |= 0x20;
         const struct value *op = value_get(value_get(paths, route->path), method);
-        is_text(value_as_text(value_get(op, "operationId"), ""), route->id, "%s is there", route->id);
+        is_text(value_as_text(value_get(op, "operationId"), ""), route->id, "%s is there",
+                route->id);
         const struct value *responses = value_get(op, "responses");
         ok(value_get(responses, "400") && value_get(responses, "default"), "  with problems");
         ok(!value_get(responses, "428") == !(route->flags & API_IF_MATCH), "  428 if it applies");

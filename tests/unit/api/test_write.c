@@ -17,7 +17,8 @@ static void test_if_match(struct rig *r)
     rep = rig_call(r, "PATCH", path, FAKE_OPERATE, "If-Match: 3\r\n", "{\"note\":\"x\"}");
     is_int(rep.status, 400, "one without quotes is 400");
     reply_done(&rep);
-    rep = rig_call(r, "PATCH", path, FAKE_OPERATE, "If-Match: \"3\", \"4\"\r\n", "{\"note\":\"x\"}");
+    rep = rig_call(r, "PATCH", path, FAKE_OPERATE, "If-Match: \"3\", \"4\"\r\n",
+                   "{\"note\":\"x\"}");
     is_int(rep.status, 400, "two are 400");
     reply_done(&rep);
     rep = rig_call(r, "PATCH", path, FAKE_OPERATE, "If-Match: \"3\"\r\n", "{\"note\":\"x\"}");
@@ -38,7 +39,8 @@ static void test_if_match(struct rig *r)
     is_int(rep.status, 201, "PUT may make");
     is_text(reply_header(&rep, "Location"), "/v1/pools/fresh", "and says where");
     reply_done(&rep);
-    rep = rig_call(r, "POST", "/v1/tokens", FAKE_ADMIN, NULL, "{\"name\":\"t\",\"scope\":\"read\"}");
+    rep = rig_call(r, "POST", "/v1/tokens", FAKE_ADMIN, NULL,
+                   "{\"name\":\"t\",\"scope\":\"read\"}");
     is_int(rep.status, 201, "a token is made");
     is_text(reply_header(&rep, "Cache-Control"), "no-store", "and its answer is not to be stored");
     reply_done(&rep);

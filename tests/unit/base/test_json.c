@@ -99,6 +99,8 @@ static void test_refuses(void)
         {"[1", "1:3", "found end of text", ""},
         {"{\"a\":", "1:6", "expected a value", ""},
         {"{\"a\"", "1:5", "':'", ""},
+        {"[1, \n ]", "2:2", "found ']'", "comma"},
+        {"{\"a\":]", "1:6", "found ']'", ""},
         {"'a'", "1:1", "found '''", "double quotes"},
         {"// c\n1", "1:1", "found '/'", "comments"},
         {"+1", "1:1", "found '+'", "digit"},

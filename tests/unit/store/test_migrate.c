@@ -21,7 +21,7 @@ static int64_t number(sqlite3 *db, const char *text)
 {
     int64_t v = -1;
 
-    store_sq_number(db, "test", text, &v, NULL);
+    store_sq_numbers(db, "test", text, 1, &v, NULL);
     return v;
 }
 

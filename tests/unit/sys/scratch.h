@@ -1,4 +1,5 @@
-/* scratch.h - what tests of sys, jig and worker share: a directory of their own, a loop with a limit */
+/* scratch.h - what tests of sys, jig and worker share: a directory of their own, a loop with a
+ * limit */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESTS_SYS_SCRATCH_H
 #define TESTS_SYS_SCRATCH_H

@@ -196,7 +196,8 @@ static void hook_once(void *arg)
 static void test_hooks(void)
 {
     struct trace t = {.l = loop_new_fake(0)};
-    struct mark h = {.t = &t, .name = "h"}, once = {.t = &t, .name = "o"}, p = {.t = &t, .name = "p"};
+    struct mark h = {.t = &t, .name = "h"}, once = {.t = &t, .name = "o"},
+                p = {.t = &t, .name = "p"};
     loop_before_wait(t.l, note_mark, &h);
     loop_before_wait(t.l, hook_once, &once);
     loop_post(t.l, note_mark, &p);

@@ -38,7 +38,8 @@ static void test_clock(void)
     loop_timer_at(far.t, start + 40);
     loop_timer_at(near.t, start + 15);
     loop_run(near.l);
-    ok(near.fired_ms >= start + 15 && far.fired_ms >= start + 40, "timers fire not before their time");
+    ok(near.fired_ms >= start + 15 && far.fired_ms >= start + 40,
+       "timers fire not before their time");
     ok(near.fired_ms <= far.fired_ms, "and in order");
     loop_timer_at(near.t, 0);
     loop_timer_at(never.t, UINT64_MAX);

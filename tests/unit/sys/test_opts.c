@@ -25,7 +25,8 @@ static void test_defaults(void)
         buf_clear(&b);
         opts_show(&o, (enum opts_key)k, &b);
         if (strcmp(info->def, "60s"))
-            is_text(b.data ? b.data : "", info->def, "%s shows as its default is written", info->name);
+            is_text(b.data ? b.data : "", info->def, "%s shows as its default is written",
+                    info->name);
         ok(info->help[0] && opts_type_name(info->type)[0] && o.origin[k][0] == '\0',
            "%s has a help line, a type and no origin", info->name);
     }
@@ -57,7 +58,8 @@ static void test_file(void)
     is_int(o.dead_after, 90000, "a bare duration is in seconds");
     is_text(o.on_error, "freeze-node", "a choice");
     is_int(o.journal_keep_bytes, 2 << 20, "a bare size is in bytes");
-    has_text(o.origin[OPTS_KEY_worker_capacity], "anneald.yaml:3:18", "each knows where it was set");
+    has_text(o.origin[OPTS_KEY_worker_capacity], "anneald.yaml:3:18",
+             "each knows where it was set");
     is_int(opts_set(&o, "worker_capacity=9", &e), 0, "--set");
     is_int(o.worker_capacity, 9, "wins over the file");
     is_text(o.origin[OPTS_KEY_worker_capacity], "--set", "and is remembered as such");
@@ -79,7 +81,8 @@ static void test_refusals(void)
         {"worker_capacty: 3", "f:1:1", "there is no setting \"worker_capacty\"",
          "did you mean worker_capacity?"},
         {"a: 1\n", "f:1:1", "there is no setting \"a\"", ""},
-        {"listen: x:1\nworker_capacity: many", "f:2:18", "expected integer, found string", "quotes"},
+        {"listen: x:1\nworker_capacity: many", "f:2:18", "expected integer, found string",
+         "quotes"},
         {"worker_capacity: \"3\"", "f:1:18", "found string", "write it without quotes"},
         {"worker_capacity: 0", "f:1:18", "must be from 1 to 100000", ""},
         {"worker_capacity: -1", "f:1:18", "must not be negative", ""},
@@ -142,8 +145,9 @@ static void test_check(void)
     static const struct {
         const char *set, *text;
     } cases[] = {
-        {"listen=localhost", ":port"},     {"listen=h:", ":port"},        {"listen=h:65536", ":port"},
-        {"listen=h:x", ":port"},           {"listen=:80", "address:port"}, {"listen=::1:80", "IPv6"},
+        {"listen=localhost", ":port"},      {"listen=h:", ":port"},
+        {"listen=h:65536", ":port"},        {"listen=h:x", ":port"},
+        {"listen=:80", "address:port"},     {"listen=::1:80", "IPv6"},
         {"tls_cert=/c.pem", "tls_key too"}, {"tls_key=/k.pem", "tls_cert too"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -11,8 +11,12 @@
 
 static void test_record(const char *dir)
 {
-    struct run_record r = {.task = 12, .attempt = 3, .ask = 1, .runner = 4711,
-                           .since_ticks = 123456789012ull, .state = RUN_HELD};
+    struct run_record r = {.task = 12,
+                           .attempt = 3,
+                           .ask = 1,
+                           .runner = 4711,
+                           .since_ticks = 123456789012ull,
+                           .state = RUN_HELD};
     struct run_record got;
     char *path = fs_join(dir, "record"), text[256];
     int fd = runlock_open(path);

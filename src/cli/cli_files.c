@@ -1,0 +1,92 @@
+/* cli_files.c - a directory of text files as one value
+ *
+ * What a catalog is made of travels as a map from path to text.  Names that begin with a dot are
+ * left out (version control, editors); everything else must be UTF-8 text within the limits, or the
+ * whole read fails with the file's name: a catalog with a hole in it must not be loaded.  Symbolic
+ * links to files are followed, links to directories are not, so that no walk is endless.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli_i.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "catalog/catalog.h"
+#include "sys/fs.h"
+
+struct walk {
+    struct arena *mem;
+    const char *root;
+    struct value *files;
+    VEC(const char *) todo; /* directories below root, "" for root itself */
+    size_t bytes;
+};
+
+static int file_take(struct walk *w, const char *path, const char *full, struct err *e)
+{
+    SCOPED_BUF(b);
+    if (w->files->n >= CATALOG_MAX_FILES)
+        return err_set(e, ERR_TOO_LARGE, "%s holds more than %d files", w->root, CATALOG_MAX_FILES);
+    int rc = fs_read(full, CATALOG_MAX_FILE_BYTES, &b, e);
+    if (rc)
+        return rc;
+    if (!text_utf8_valid(buf_str(&b).s, b.len)) {
+        err_set(e, ERR_INVALID, "%s is not UTF-8 text", full);
+        return err_hint(e, "a catalog holds text; give its name a leading dot to leave a file out");
+    }
+    w->bytes += b.len;
+    if (w->bytes > CATALOG_MAX_BYTES)
+        return err_set(e, ERR_TOO_LARGE, "%s holds more than %d bytes", w->root, CATALOG_MAX_BYTES);
+    value_set(w->mem, w->files, path, value_str(w->mem, buf_str(&b)));
+    return 0;
+}
+
+static int entry_take(struct walk *w, const char *dir, const char *name, struct err *e)
+{
+    struct stat st;
+    const char *path = *dir ? arena_printf(w->mem, "%s/%s", dir, name) : arena_strdup(w->mem, name);
+    const char *full = arena_printf(w->mem, "%s/%s", w->root, path);
+    if (lstat(full, &st))
+        return err_set(e, ERR_IO, "cannot look at %s: %m", full);
+    if (S_ISDIR(st.st_mode)) {
+        vec_push(&w->todo, path);
+        return 0;
+    }
+    if (S_ISLNK(st.st_mode) && (stat(full, &st) || S_ISDIR(st.st_mode)))
+        return 0;
+    return S_ISREG(st.st_mode) ? file_take(w, path, full, e) : 0;
+}
+
+static int dir_take(struct walk *w, const char *dir, struct err *e)
+{
+    char **names;
+    size_t n;
+    const char *full = *dir ? arena_printf(w->mem, "%s/%s", w->root, dir) : w->root;
+    int rc = fs_list(full, &names, &n, e);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < n; i++) {
+        if (!rc && names[i][0] != '.')
+            rc = entry_take(w, dir, names[i], e);
+        free(names[i]);
+    }
+    free(names);
+    return rc;
+}
+
+int cli_read_tree(struct arena *mem, const char *dir, struct value **ret_files, struct err *e)
+{
+    struct walk w = {.mem = mem, .root = dir, .files = value_map(mem)};
+    int rc = 0;
+    if (!fs_is_dir(dir))
+        return err_set(e, ERR_NOT_FOUND, "%s is not a directory", dir);
+    vec_push(&w.todo, "");
+    while (!rc && w.todo.n)
+        rc = dir_take(&w, w.todo.at[--w.todo.n], e);
+    vec_done(&w.todo);
+    if (!rc)
+        *ret_files = w.files;
+    return rc;
+}

@@ -1,0 +1,118 @@
+/* cmd_lint.c - a catalog checked by the same code that the server loads it with, without a server
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli_i.h"
+
+#include "base/json.h"
+#include "catalog/catalog.h"
+#include "cli/table_i.h"
+
+static const struct {
+    const char *word;
+    enum style style;
+} severities[] = {
+    [CATALOG_ERROR] = {"error", STYLE_BAD},
+    [CATALOG_WARNING] = {"warning", STYLE_WARN},
+    [CATALOG_NOTE] = {"note", STYLE_DIM},
+};
+
+static void entry_draw(struct pen *pen, const struct catalog_entry *entry)
+{
+    const struct err *e = &entry->err;
+    if (*e->at)
+        pen_put(pen, STYLE_BOLD, "%s: ", e->at);
+    pen_put(pen, severities[entry->severity].style, "%s: ", severities[entry->severity].word);
+    pen_put(pen, STYLE_PLAIN, "%s", e->text);
+    pen_end(pen);
+    cli_put_source(pen, e);
+    if (*e->hint) {
+        pen_put(pen, STYLE_DIM, "    hint: %s", e->hint);
+        pen_end(pen);
+    }
+}
+
+static void report_draw(struct cli *c, const struct catalog_report *r)
+{
+    SCOPED_BUF(b);
+    struct look look = cli_look(c, false);
+    look.columns = 0; /* an error is read whole */
+    struct pen pen = {.b = &b, .look = &look};
+    for (size_t i = 0; i < r->entries.n; i++)
+        entry_draw(&pen, &r->entries.at[i]);
+    uint32_t hidden = r->n_errors - r->n_kept_errors + r->n_warnings - r->n_kept_warnings;
+    if (hidden) {
+        pen_put(&pen, STYLE_DIM, "%u more not shown", hidden);
+        pen_end(&pen);
+    }
+    cli_put(c, &b);
+}
+
+static const struct value *entry_value(struct cli *c, const struct catalog_entry *entry)
+{
+    const struct err *e = &entry->err;
+    struct value *v = value_map(&c->mem);
+    value_put_text(&c->mem, v, "severity", severities[entry->severity].word);
+    value_put_text(&c->mem, v, "code", err_name(e->code));
+    value_put_text(&c->mem, v, "at", e->at);
+    value_put_text(&c->mem, v, "text", e->text);
+    if (*e->line)
+        value_put_text(&c->mem, v, "line", e->line);
+    if (*e->hint)
+        value_put_text(&c->mem, v, "hint", e->hint);
+    return v;
+}
+
+static const struct value *report_value(struct cli *c, const struct catalog_report *r)
+{
+    struct value *v = value_map(&c->mem), *items = value_list(&c->mem);
+    for (size_t i = 0; i < r->entries.n; i++)
+        value_add(&c->mem, items, entry_value(c, &r->entries.at[i]));
+    value_set(&c->mem, v, "items", items);
+    value_put_int(&c->mem, v, "errors", r->n_errors);
+    value_put_int(&c->mem, v, "warnings", r->n_warnings);
+    return v;
+}
+
+static const char *plural(uint32_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+static void verdict_say(struct cli *c, const struct catalog_report *r, const struct catalog *cat)
+{
+    if (r->n_errors || r->n_warnings)
+        cli_say(c, "%u error%s, %u warning%s", r->n_errors, plural(r->n_errors), r->n_warnings,
+                plural(r->n_warnings));
+    if (cat)
+        cli_say(c, "%s: %u barclamp%s, %u role%s, %u task%s", cli_arg(c, 0), cat->n_barclamps,
+                plural(cat->n_barclamps), cat->n_roles, plural(cat->n_roles), cat->n_tasks,
+                plural(cat->n_tasks));
+}
+
+int cmd_lint(struct cli *c, struct err *e)
+{
+    struct value *files;
+    int rc = cli_read_tree(&c->mem, cli_arg(c, 0), &files, e);
+    if (rc)
+        return rc;
+    struct catalog_file *list = arena_new(&c->mem, struct catalog_file, files->n);
+    for (uint32_t i = 0; i < files->n; i++)
+        list[i] = (struct catalog_file){{files->members[i].key, files->members[i].key_n},
+                                        value_as_str(&files->members[i].v)};
+    struct catalog_report report = {0};
+    SCOPED(catalog) *cat = NULL;
+    struct err first;
+    rc = catalog_load(&(struct catalog_source){list, files->n}, NULL, 1, &report, &cat, &first);
+    if (rc && !report.entries.n) { /* a limit that has no place in a file */
+        *e = first;
+        return rc;
+    }
+    if (!cli_print_data(c, report_value(c, &report), "at")) {
+        report_draw(c, &report);
+        verdict_say(c, &report, cat);
+    }
+    if (rc || (cli_has(c, "strict") && report.n_warnings))
+        c->exit = err_exit(ERR_INVALID);
+    catalog_report_done(&report);
+    return 0;
+}

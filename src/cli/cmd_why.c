@@ -1,0 +1,228 @@
+/* cmd_why.c - reasons, followed to the object that somebody can act on
+ *
+ * The server explains one object at a time.  Here a reason that names another object is followed to
+ * that object's own reasons, down to --depth, each object once, so that the leaf of the tree is
+ * what has to be done.  The tree is walked with a list of our own: its shape is the server's
+ * choice.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli_i.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "cli/table_i.h"
+
+enum { DEPTH_DEFAULT = 3, DEPTH_MOST = 16, ASKED_MOST = 64 };
+
+struct why_line { /* one reason in the tree */
+    int depth;
+    bool last; /* of its siblings */
+    const struct value *reason;
+    struct value *node; /* its place in the data formats: gets "reasons" of its own */
+};
+struct why {
+    struct cli *c;
+    int depth;
+    int asked;
+    struct strmap seen;        /* kind/id that is explained already */
+    VEC(struct why_line) todo; /* a stack: children before the next sibling */
+    bool open[DEPTH_MOST + 2]; /* a sibling follows at that depth: draw the line down */
+    struct buf out;
+    struct look look;
+};
+
+static int why_get(struct cli *c, const char *kind, const char *id, const struct value **ret_v,
+                   struct err *e)
+{
+    return cli_get(c, http_path(&c->mem, "/v1/why/%s/%s", kind, id), ret_v, e);
+}
+
+/* --- what is asked about --- */
+
+static bool all_digits(const char *s)
+{
+    return *s && strspn(s, "0123456789") == strlen(s);
+}
+
+/* A bare word: asks as each kind that it may be, takes the first, and names the others. */
+static int why_guess(struct cli *c, const char *word, const struct value **ret_v, struct err *e)
+{
+    static const char *const numbers[] = {"noderole", "task", "operation", NULL};
+    static const char *const names[] = {"node", "role", "jig", "pool", NULL};
+    const char *const *kinds = all_digits(word) ? numbers : names;
+    const char *taken = NULL;
+    SCOPED_BUF(also);
+    for (; *kinds; kinds++) {
+        const struct value *v;
+        int rc = why_get(c, *kinds, word, &v, e);
+        if (rc && rc != -ERR_NOT_FOUND)
+            return rc;
+        if (rc)
+            continue;
+        if (taken) {
+            buf_printf(&also, "%s%s/%s", also.len ? ", " : "", *kinds, word);
+            continue;
+        }
+        taken = *kinds;
+        *ret_v = v;
+    }
+    if (!taken) {
+        err_set(e, ERR_NOT_FOUND, "nothing is called \"%s\"", word);
+        return err_hint(e, "name the kind too: node/%s, noderole/12, role@node", word);
+    }
+    if (!c->quiet && c->format == OUT_TABLE)
+        cli_warn(c, "took \"%s\" for %s/%s%s%s", word, taken, word,
+                 also.len ? "; there is also " : "", buf_str(&also).s);
+    return 0;
+}
+
+static int why_ask(struct cli *c, const char *object, const struct value **ret_v, struct err *e)
+{
+    const char *slash = strchr(object, '/');
+    if (!slash)
+        return strchr(object, '@') ? why_get(c, "binding", object, ret_v, e)
+                                   : why_guess(c, object, ret_v, e);
+    if (!slash[1])
+        return err_set(e, ERR_INVALID, "\"%s\" names no %.*s", object, (int)(slash - object),
+                       object);
+    return why_get(c, arena_strndup(&c->mem, object, (size_t)(slash - object)), slash + 1, ret_v,
+                   e);
+}
+
+/* --- the tree --- */
+
+/* "noderole/7" for what a reason or an answer is about; NULL if it names nothing. */
+static const char *why_key(struct cli *c, const struct value *v)
+{
+    const char *kind = value_as_text(value_get(v, "object"), NULL);
+    const char *name = value_as_text(value_get(v, "name"), NULL);
+    int64_t id = value_as_int(value_get(v, "id"), 0);
+    bool by_id = kind &&
+                 (!strcmp(kind, "noderole") || !strcmp(kind, "task") || !strcmp(kind, "operation"));
+    if (!kind || (by_id ? !id : !name && !id))
+        return NULL;
+    if (!by_id && name)
+        return arena_printf(&c->mem, "%s/%s", kind, name);
+    return arena_printf(&c->mem, "%s/%" PRId64, kind, id);
+}
+
+static void why_push(struct why *w, const struct value *reasons, struct value *into, int depth)
+{
+    struct value *list = value_list(&w->c->mem);
+    uint32_t n = value_is(reasons, VALUE_LIST) ? reasons->n : 0;
+    for (uint32_t i = 0; i < n; i++)
+        value_add(&w->c->mem, list, &reasons->items[i]);
+    value_set(&w->c->mem, into, "reasons", list);
+    const struct value *kept = value_get(into, "reasons");
+    for (uint32_t i = n; i-- > 0;) {
+        const struct why_line l = {.depth = depth,
+                                   .last = i == n - 1,
+                                   .reason = &reasons->items[i],
+                                   .node = &kept->items[i]};
+        vec_push(&w->todo, l);
+    }
+}
+
+static void branch_draw(struct why *w, struct pen *pen, const struct why_line *l)
+{
+    bool utf8 = w->look.utf8;
+    pen_put(pen, STYLE_PLAIN, "  ");
+    for (int d = 0; d < l->depth; d++)
+        pen_put(pen, STYLE_DIM, "%s", w->open[d] ? (utf8 ? "\u2502  " : "|  ") : "   ");
+    pen_put(pen, STYLE_DIM, "%s",
+            utf8 ? (l->last ? "\u2514\u2500 " : "\u251c\u2500 ") : (l->last ? "`- " : "|- "));
+}
+
+static void reason_draw(struct why *w, const struct why_line *l, const char *key)
+{
+    struct pen pen = {.b = &w->out, .look = &w->look};
+    const char *text = value_as_text(value_get(l->reason, "text"), "");
+    const char *remedy = value_as_text(value_get(l->reason, "remedy"), "");
+    branch_draw(w, &pen, l);
+    pen_put(&pen, STYLE_PLAIN, "%s",
+            *text ? text : value_as_text(value_get(l->reason, "rule"), "?"));
+    if (key)
+        pen_put(&pen, STYLE_BOLD, "  %s", key);
+    pen_end(&pen);
+    w->open[l->depth] = !l->last;
+    if (!*remedy)
+        return;
+    pen_put(&pen, STYLE_PLAIN, "  ");
+    for (int d = 0; d <= l->depth; d++)
+        pen_put(&pen, STYLE_DIM, "%s", w->open[d] ? (w->look.utf8 ? "\u2502  " : "|  ") : "   ");
+    pen_put(&pen, STYLE_GOOD, "  %s %s", w->look.utf8 ? "\u2192" : "->", remedy);
+    pen_end(&pen);
+}
+
+/* The reasons of what a reason names, unless they are known or the tree is deep enough. */
+static int reason_follow(struct why *w, const struct why_line *l, const char *key, struct err *e)
+{
+    const struct value *v;
+    if (!key || l->depth + 1 >= w->depth || w->asked >= ASKED_MOST ||
+        !strmap_put(&w->seen, str_of(key), 1))
+        return 0;
+    w->asked++;
+    const char *slash = strchr(key, '/');
+    int rc = why_get(w->c, arena_strndup(&w->c->mem, key, (size_t)(slash - key)), slash + 1, &v, e);
+    if (rc == -ERR_NOT_FOUND || rc == -ERR_INVALID) /* gone, or a kind that is not explained */
+        return 0;
+    if (rc)
+        return rc;
+    if (value_get(v, "reasons"))
+        why_push(w, value_get(v, "reasons"), l->node, l->depth + 1);
+    return 0;
+}
+
+static void why_head(struct why *w, const struct value *v)
+{
+    struct pen pen = {.b = &w->out, .look = &w->look};
+    const char *key = why_key(w->c, v), *name = value_as_text(value_get(v, "name"), "");
+    const char *state = value_as_text(value_get(v, "state"), "");
+    pen_put(&pen, STYLE_BOLD, "%s", key ? key : name);
+    if (key && *name && !strstr(key, name))
+        pen_put(&pen, STYLE_PLAIN, " (%s)", name);
+    if (*state)
+        pen_put(&pen, term_state_style(state), " %s", state);
+    pen_put(&pen, STYLE_PLAIN, ": %s", value_as_text(value_get(v, "summary"), ""));
+    pen_end(&pen);
+}
+
+static int why_walk(struct why *w, const struct value *v, struct value *tree, struct err *e)
+{
+    const char *key = why_key(w->c, v);
+    int rc = 0;
+    if (key)
+        (void)strmap_put(&w->seen, str_of(key), 1);
+    why_head(w, v);
+    why_push(w, value_get(v, "reasons"), tree, 0);
+    while (!rc && w->todo.n) {
+        const struct why_line l = w->todo.at[--w->todo.n];
+        key = why_key(w->c, l.reason);
+        reason_draw(w, &l, key);
+        rc = reason_follow(w, &l, key, e);
+    }
+    return rc;
+}
+
+int cmd_why(struct cli *c, struct err *e)
+{
+    const struct value *v;
+    uint64_t depth = cli_number(c, "depth", DEPTH_DEFAULT);
+    struct why w = {.c = c, .look = cli_look(c, false)};
+    w.look.columns = 0; /* a remedy is copied, so it must be whole */
+    w.depth = depth < DEPTH_MOST ? (int)depth : DEPTH_MOST;
+    int rc = why_ask(c, cli_arg(c, 0), &v, e);
+    if (rc)
+        return rc;
+    struct value *tree = value_copy(&c->mem, v);
+    rc = why_walk(&w, v, tree, e);
+    if (!rc && !cli_print_data(c, tree, "summary"))
+        cli_put(c, &w.out);
+    strmap_done(&w.seen);
+    vec_done(&w.todo);
+    buf_done(&w.out);
+    return rc;
+}

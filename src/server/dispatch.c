@@ -1,0 +1,362 @@
+/* dispatch.c - between the commit step and the workers
+ *
+ * Out: when a group is durable, its starts become TASK messages and its results are acknowledged.  In: results become
+ * events, beats renew leases, what workers offer becomes capacity.  What arrives while two groups are
+ * ahead waits in the inbox.  Parameters and data are rendered here, once, and go out byte for byte.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "server/server_i.h"
+
+enum { WORKER_GONE_MS = 15 * 1000, BEAT_MS = 1000, STOP_GRACE_MS = 5000, BATCH = 256 };
+
+/* ---- out ---- */
+
+static void send(struct server *s, const struct taskmsg *m)
+{
+    SCOPED_BUF(b);
+    taskmsg_write(&b, m);
+    queue_to_worker(s->queue, buf_str(&b));
+}
+
+/* What the task may read: the role's defaults under the noderole's own data. */
+static struct str render_data(struct server *s, struct arena *mem, struct buf *b,
+                              const struct inv_noderole *n)
+{
+    const struct catalog_role *role =
+        s->catalog ? catalog_role_get(s->catalog, str_of(s->inv.role_names.at[n->role])) : NULL;
+    struct value *user = NULL;
+    const struct value *data = NULL;
+    uint64_t digest;
+    struct err e;
+    if (n->user && json_parse(mem, n->user, strlen(n->user), NULL, &user, &e) < 0)
+        user = NULL;
+    if (!user && (!role || !role->defaults || role->defaults->n == 0))
+        return str_of("{}");
+    if (!role || planner_data(mem, role, user, &data, &digest, &e) < 0)
+        data = user; /* its role left the catalog: it runs with what it has */
+    json_write(b, data, 0);
+    return buf_str(b);
+}
+
+static const char *node_address(struct arena *mem, const struct inv_node *n)
+{
+    struct value *body;
+    struct err e;
+    if (!n->body || !strstr(n->body, "\"addresses\"") ||
+        json_parse(mem, n->body, strlen(n->body), NULL, &body, &e) < 0)
+        return n->name;
+    return value_as_text(value_at(body, "addresses.0"), n->name);
+}
+
+static void send_task(struct server *s, struct arena *mem, const struct dispatch *d)
+{
+    struct task_view t;
+    struct noderole_view nr;
+    if (!anneal_task(s->engine, d->task, &t) ||
+        !anneal_attempt_open(s->engine, d->task, d->attempt))
+        return; /* lost or stopped in the meantime */
+    anneal_noderole(s->engine, t.noderole, &nr);
+    const struct inv_def *def = &s->inv.defs.at[t.def];
+    const struct inv_node *node = &s->inv.nodes.at[t.node];
+    SCOPED_BUF(data);
+    char key[64], digest[DIGEST_HEX];
+    snprintf(key, sizeof key, "t%u-g%u", d->task, nr.generation);
+    struct taskmsg m = {.kind = TASKMSG_TASK, .task = d->task, .attempt = d->attempt,
+                        .ask = d->asks, .jig = str_of(def->type), .name = str_of(def->name),
+                        .node = str_of(node->name), .address = str_of(node_address(mem, node)),
+                        .key = str_of(key), .params = str_of(def->params),
+                        .timeout_ms = def->timeout_ms, .grace_ms = STOP_GRACE_MS};
+    m.data = render_data(s, mem, &data, &s->inv.noderoles.at[t.noderole]);
+    taskmsg_digest(m.params, m.data, digest);
+    m.digest = str_of(digest);
+    send(s, &m);
+    lease_hold(s->lease, d->task, d->attempt, server_now(s));
+    s->dispatched++;
+}
+
+static void acknowledge(struct server *s, uint64_t seq)
+{
+    if (seq)
+        send(s, &(struct taskmsg){.kind = TASKMSG_ACK, .seq = seq});
+}
+
+void dispatch_group(struct server *s, const struct group *g)
+{
+    if (!s->queue)
+        return;
+    SCOPED_ARENA(mem);
+    acknowledge(s, s->ack_flying);
+    s->ack_flying = 0;
+#ifdef ANNEAL_DEFECT_OUTBOX
+    size_t first = g->sends.n > 3 ? 1 : 0;
+#else
+    size_t first = 0;
+#endif
+    for (size_t i = first; i < g->sends.n; i++) {
+        send_task(s, &mem, &g->sends.at[i]);
+        if (i % BATCH == BATCH - 1)
+            arena_reset(&mem);
+    }
+    for (size_t i = 0; i < g->stops.n; i++)
+        send(s, &(struct taskmsg){.kind = TASKMSG_CANCEL, .task = g->stops.at[i].task,
+                                  .attempt = g->stops.at[i].attempt,
+                                  .ask = g->stops.at[i].asks, .grace_ms = STOP_GRACE_MS});
+    queue_flush(s->queue);
+}
+
+/* ---- in: results ---- */
+
+/* What the task returned joins the noderole's wall; the digest of the whole tells children whether to look again. */
+static uint64_t keep_returns(struct server *s, uint32_t noderole, struct str returns)
+{
+    SCOPED_ARENA(mem);
+    SCOPED_BUF(text);
+    struct inv_noderole *n = &s->inv.noderoles.at[noderole];
+    struct value *now = NULL, *more;
+    struct err e;
+    if (json_parse(&mem, returns.s, returns.n, NULL, &more, &e) < 0 || more->kind != VALUE_MAP)
+        return 0;
+    if (n->wall && json_parse(&mem, n->wall, strlen(n->wall), NULL, &now, &e) < 0)
+        now = NULL;
+    json_write_canonical(&text, value_merge(&mem, now, more));
+    if (!n->wall || strcmp(n->wall, text.data) != 0) {
+        free(n->wall);
+        n->wall = xstrndup(text.data, text.len);
+        struct row_document row = {.id = noderole, .tenant = 1, .realm = 1, .rev = n->rev,
+                                   .user = str_of(n->user ? n->user : ""),
+                                   .wall = str_of(n->wall)};
+        commit_row(s->commit, ROWS_DOCUMENT, ROW_UPDATE, &row);
+    }
+    return digest_64(text.data, text.len);
+}
+
+static int on_result(struct server *s, const struct taskmsg *m)
+{
+    struct task_view v;
+    struct err e;
+    char text[256];
+    if (!anneal_task(s->engine, m->task, &v)) {
+        s->stale_results++;
+        return 0;
+    }
+    bool current = v.state == TASK_RUNNING && v.attempt == m->attempt && v.asks == m->ask &&
+                   !v.superseded_runs;
+    struct event ev = {.kind = EVENT_RESULT, .id = m->task, .attempt = m->attempt,
+                       .extra = m->ask, .flag = (uint8_t)m->outcome, .exit_code = m->exit_code,
+                       .ms = m->again_ms};
+    if (server_writable(s, &e) < 0)
+        return -1;
+    if (current && m->outcome == OUTCOME_OK && m->returns.n > 0)
+        ev.a = keep_returns(s, v.noderole, m->returns);
+    struct commit_note note = server_note(NULL, NULL);
+    snprintf(text, sizeof text, "%.*s", (int)(m->text.n < 250 ? m->text.n : 250), m->text.s);
+    note.text = text;
+    s->results++;
+    s->stale_results += !current;
+    if (server_apply(s, &ev, &note, NULL, &e) < 0) {
+        log_err(LOG_WARN, "result.refused", &e);
+        return 0;
+    }
+    if (!anneal_attempt_open(s->engine, m->task, m->attempt) || m->outcome == OUTCOME_AGAIN)
+        lease_drop(s->lease, m->task, m->attempt);
+    attemptlog_ended(s, m->task, m->attempt);
+    return 0;
+}
+
+/* ---- in: workers ---- */
+
+static bool has_jig(const struct worker_info *w, const char *implementation)
+{
+    for (size_t i = 0; i < w->jigs.n; i++)
+        if (strcmp(w->jigs.at[i], implementation) == 0)
+            return true;
+    return false;
+}
+
+static const char *implementation_of(const struct server *s, const char *jig)
+{
+    const struct catalog_jig *j =
+        s->catalog ? catalog_jig_get(s->catalog, str_of(jig)) : NULL;
+    return j ? j->implementation.s : jig;
+}
+
+void dispatch_capacity(struct server *s)
+{
+    uint32_t total = 0;
+    struct commit_note note = server_note(NULL, NULL);
+    struct err e;
+    for (size_t i = 0; i < s->workers.n; i++)
+        total += s->workers.at[i].capacity;
+    if (total != anneal_capacity(s->engine, NULL)) {
+        struct event ev = {.kind = EVENT_CAPACITY_SET, .n = total};
+        (void)server_apply(s, &ev, &note, NULL, &e);
+    }
+    for (uint32_t id = 1; id < s->inv.jigs.n; id++) {
+        struct jig_view v;
+        uint32_t slots = 0;
+        if (!anneal_jig(s->engine, id, &v))
+            continue;
+        for (size_t i = 0; i < s->workers.n; i++)
+            if (has_jig(&s->workers.at[i], implementation_of(s, s->inv.jigs.at[id].name)))
+                slots += s->workers.at[i].capacity;
+        if (slots != v.slots) {
+            struct event ev = {.kind = EVENT_JIG_SET, .id = id, .flag = v.active, .n = slots};
+            (void)server_apply(s, &ev, &note, NULL, &e);
+        }
+    }
+}
+
+static struct worker_info *worker_named(struct server *s, struct str name)
+{
+    for (size_t i = 0; i < s->workers.n; i++)
+        if (str_is(name, s->workers.at[i].name))
+            return &s->workers.at[i];
+    struct worker_info *w = vec_add(&s->workers);
+    w->name = xstrndup(name.s, name.n);
+    log_line(LOG_INFO, "worker.hello", LOGT("worker", w->name));
+    return w;
+}
+
+static void forget_jigs(struct worker_info *w)
+{
+    for (size_t i = 0; i < w->jigs.n; i++)
+        free(w->jigs.at[i]);
+    vec_clear(&w->jigs);
+}
+
+static void on_beat(struct server *s, const struct taskmsg *m)
+{
+    struct worker_info *w = worker_named(s, m->worker);
+    w->seen_ms = server_now(s);
+    w->running = m->n_held;
+    for (uint32_t i = 0; i < m->n_held; i++)
+        lease_claim(s->lease, m->held[i].task, m->held[i].attempt, w->seen_ms);
+    bool changed = w->capacity != m->capacity || w->jigs.n != m->n_jigs;
+    for (uint32_t i = 0; !changed && i < m->n_jigs; i++)
+        changed = !str_is(m->jigs[i], w->jigs.at[i]);
+    if (!changed)
+        return;
+    w->capacity = m->capacity;
+    forget_jigs(w);
+    for (uint32_t i = 0; i < m->n_jigs; i++)
+        vec_push(&w->jigs, xstrndup(m->jigs[i].s, m->jigs[i].n));
+    dispatch_capacity(s);
+}
+
+/* ---- the mailbox ---- */
+
+/* False: not now; the message must be kept. */
+static bool take(struct server *s, struct arena *mem, struct str text)
+{
+    struct taskmsg m;
+    struct err e;
+    if (taskmsg_parse(mem, text, &m, &e) < 0) {
+        log_err(LOG_WARN, "worker.message", &e);
+        return true;
+    }
+    switch (m.kind) {
+    case TASKMSG_RESULT:
+        if ((s->flying && commit_pending(s->commit) >= s->opts->group_events) ||
+            on_result(s, &m) < 0)
+            return false;
+        if (m.seq > s->ack_open)
+            s->ack_open = m.seq;
+        return true;
+    case TASKMSG_LOG: attemptlog_append(s, m.task, m.attempt, m.chunk); return true;
+    case TASKMSG_HELLO:
+    case TASKMSG_BEAT: on_beat(s, &m); return true;
+    case TASKMSG_TASK:
+    case TASKMSG_CANCEL:
+    case TASKMSG_ACK:
+    case TASKMSG_KIND_COUNT: break;
+    }
+    log_line(LOG_WARN, "worker.message", LOGT("text", "not for a server"));
+    return true;
+}
+
+/* Nothing of what was answered needs a group: it can be acknowledged at once. */
+static void acknowledge_idle(struct server *s)
+{
+    if (s->flying || commit_pending(s->commit) > 0 || !s->ack_open)
+        return;
+    acknowledge(s, s->ack_open);
+    s->ack_open = 0;
+    queue_flush(s->queue);
+}
+
+void dispatch_deliver(void *arg, const struct str *messages, size_t n)
+{
+    struct server *s = arg;
+    SCOPED_ARENA(mem);
+    for (size_t i = 0; i < n; i++) {
+        bool waiting = s->inbox.n > 0; /* keep the order */
+        if (waiting || !take(s, &mem, messages[i]))
+            vec_push(&s->inbox, xstrndup(messages[i].s, messages[i].n));
+        if (i % BATCH == BATCH - 1)
+            arena_reset(&mem);
+    }
+    acknowledge_idle(s);
+}
+
+void dispatch_inbox(struct server *s)
+{
+    SCOPED_ARENA(mem);
+    size_t done = 0;
+    while (done < s->inbox.n && take(s, &mem, str_of(s->inbox.at[done])))
+        free(s->inbox.at[done++]);
+    memmove(s->inbox.at, s->inbox.at + done, (s->inbox.n - done) * sizeof *s->inbox.at);
+    s->inbox.n -= done;
+    if (s->queue)
+        acknowledge_idle(s);
+}
+
+/* ---- once a second ---- */
+
+static void lease_over(void *arg, uint32_t task, uint32_t attempt)
+{
+    struct server *s = arg;
+    struct task_view v;
+    struct err e;
+    if (!anneal_task(s->engine, task, &v) || !anneal_attempt_open(s->engine, task, attempt))
+        return;
+    struct event ev = {.kind = EVENT_RESULT, .id = task, .attempt = attempt, .extra = v.asks,
+                       .flag = OUTCOME_LOST};
+    struct commit_note note = server_note(NULL, NULL);
+    note.text = "no worker answers for it";
+    if (server_apply(s, &ev, &note, NULL, &e) < 0)
+        lease_hold(s->lease, task, attempt, server_now(s)); /* not now: later */
+    else
+        log_line(LOG_WARN, "attempt.lost", LOGI("task", task), LOGI("attempt", attempt));
+}
+
+void dispatch_beat(void *arg)
+{
+    struct server *s = arg;
+    uint64_t now = server_now(s);
+    loop_timer_at(s->beat, loop_now_ms(s->loop) + BEAT_MS);
+    if (s->degraded.code != ERR_NONE) {
+        group_probe(s);
+        return;
+    }
+    lease_expire(s->lease, now, lease_over, s);
+    for (size_t i = 0; i < s->workers.n; i++) {
+        struct worker_info *w = &s->workers.at[i];
+        if (w->seen_ms + WORKER_GONE_MS >= now)
+            continue;
+        log_line(LOG_WARN, "worker.gone", LOGT("worker", w->name));
+        free(w->name);
+        forget_jigs(w);
+        vec_done(&w->jigs);
+        *w = s->workers.at[--s->workers.n];
+        i--;
+        dispatch_capacity(s);
+    }
+    dispatch_inbox(s);
+}

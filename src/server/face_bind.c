@@ -1,0 +1,340 @@
+/* face_bind.c - asking for work: catalogs, bindings, data, re-runs
+ *
+ * Each request is planned purely, then applied whole in one group: the operation, the plan, what the inventory must know.
+ * A refusal leaves nothing behind; a dry run is the same without the last step.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/digest.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "server/server_i.h"
+
+/* ---- catalog ---- */
+
+static struct value *report_value(struct arena *mem, const struct catalog_report *report)
+{
+    static const char *const severity[] = {"error", "warning", "note"};
+    struct value *list = value_list(mem);
+    for (size_t i = 0; i < report->entries.n; i++) {
+        const struct catalog_entry *en = &report->entries.at[i];
+        struct value *v = value_map(mem);
+        value_put_text(mem, v, "severity", severity[en->severity]);
+        value_put_text(mem, v, "at", en->err.at);
+        value_put_text(mem, v, "text", en->err.text);
+        if (en->err.line[0])
+            value_put_text(mem, v, "line", en->err.line);
+        if (en->err.hint[0])
+            value_put_text(mem, v, "hint", en->err.hint);
+        value_add(mem, list, v);
+    }
+    return list;
+}
+
+static struct value *loaded_value(struct arena *mem, const struct catalog *cat,
+                                  const struct catalog_report *report, const char *origin,
+                                  uint64_t at_ms)
+{
+    char hex[DIGEST_HEX];
+    struct value *v = value_map(mem);
+    digest_hex(&cat->digest, hex);
+    value_put_int(mem, v, "generation", cat->number);
+    value_put_text(mem, v, "digest", hex);
+    value_put_text(mem, v, "origin", origin);
+    value_put_text(mem, v, "loaded_at", view_time(mem, at_ms));
+    value_put_int(mem, v, "barclamps", cat->n_barclamps);
+    value_put_int(mem, v, "roles", cat->n_roles);
+    value_put_int(mem, v, "tasks", cat->n_tasks);
+    value_set(mem, v, "report", report_value(mem, report));
+    return v;
+}
+
+int server_catalog_load(struct server *s, const struct server_call *c, struct server_reply *r,
+                        struct err *e)
+{
+    const struct value *files = value_get(c->body, "files");
+    const char *origin = value_as_text(value_get(c->body, "origin"), "");
+    uint32_t number = commit_meta(s->commit)->catalog + 1;
+    struct catalog_report report = {0};
+    SCOPED(catalog) *cat = NULL;
+    int rc = server_writable(s, e);
+    if (rc >= 0)
+        rc = catalog_from_files(files, number, &report, &cat, e);
+    if (rc >= 0) {
+        uint64_t now = server_wall_ms();
+        r->body = loaded_value(c->mem, cat, &report, origin, now);
+        if (!value_as_bool(value_get(c->body, "dry_run"), false)) {
+            SCOPED_BUF(text);
+            char hex[DIGEST_HEX];
+            json_write(&text, files, 0);
+            digest_hex(&cat->digest, hex);
+            struct row_catalog row = {.id = number, .tenant = 1, .realm = 1,
+                                      .digest = str_of(hex), .origin = str_of(origin),
+                                      .loaded_ms = now, .files = buf_str(&text)};
+            struct commit_note note = server_note(c, NULL);
+            struct event ev = {.kind = EVENT_CATALOG, .id = number};
+            catalog_unref(s->catalog);
+            s->catalog = cat;
+            cat = NULL;
+            rc = catalog_adopt(s, s->catalog, &note, e);
+            commit_row(s->commit, ROWS_CATALOG, ROW_INSERT, &row);
+            commit_inventory(s->commit, &ev, &note);
+            commit_meta(s->commit)->catalog = number;
+            free(s->catalog_origin);
+            s->catalog_origin = xstrdup(origin);
+            s->catalog_loaded_ms = now;
+            r->location = "/v1/catalog";
+            r->group = commit_open_group(s->commit);
+        }
+    }
+    catalog_report_done(&report);
+    return rc;
+}
+
+/* ---- binding ---- */
+
+/* The bindings of a request as (role, node) items; e->at points into the request. */
+static int read_items(struct server *s, const struct server_call *c, struct bind_item **ret_items,
+                      uint32_t *ret_n, struct err *e)
+{
+    const struct value *bindings = value_get(c->body, "bindings");
+    VEC(struct bind_item) items = {0};
+    int rc = 0;
+    for (uint32_t i = 0; rc >= 0 && i < bindings->n; i++) {
+        const struct value *b = &bindings->items[i];
+        struct id_list nodes = {0};
+        rc = node_select(s, value_as_str(value_get(b, "nodes")), &nodes, e);
+        if (rc < 0) {
+            err_at(e, "/bindings/%u/nodes", i);
+        } else if (nodes.ids.n == 0) {
+            err_set(e, ERR_REFUSED, "%s: \"%s\" selects no node",
+                    value_as_text(value_get(b, "role"), ""),
+                    value_as_text(value_get(b, "nodes"), ""));
+            rc = err_at(e, "/bindings/%u/nodes", i);
+        }
+        for (size_t k = 0; rc >= 0 && k < nodes.ids.n; k++)
+            vec_push(&items, ((struct bind_item){value_as_str(value_get(b, "role")),
+                                                 nodes.ids.at[k], value_get(b, "data")}));
+        vec_done(&nodes.ids);
+    }
+    *ret_items = arena_new(c->mem, struct bind_item, items.n ? items.n : 1);
+    if (items.n)
+        memcpy(*ret_items, items.at, items.n * sizeof *items.at);
+    *ret_n = (uint32_t)items.n;
+    vec_done(&items);
+    return rc;
+}
+
+static int apply_plan(struct server *s, const struct server_call *c, struct plan *plan,
+                      const char *title, uint32_t *ret_op, struct err *e)
+{
+    int class = start_class_find(value_as_text(value_get(c->body, "class"), "normal"));
+    if ((uint64_t)anneal_task_end(s->engine) + plan->n_tasks > s->opts->max_tasks) {
+        err_set(e, ERR_LIMIT, "this would make %llu tasks, more than max_tasks (%llu)",
+                (unsigned long long)anneal_task_end(s->engine) + plan->n_tasks,
+                (unsigned long long)s->opts->max_tasks);
+        return err_hint(e, "raise max_tasks in the configuration");
+    }
+    int rc = face_operation_add(s, c, "bind", title, (enum start_class)class, ret_op, e);
+    if (rc < 0)
+        return rc;
+    plan_rebase(plan, anneal_def_end(s->engine), anneal_noderole_end(s->engine),
+                anneal_task_end(s->engine), anneal_span_end(s->engine),
+                anneal_pool_end(s->engine));
+    struct event ev = {.kind = EVENT_PLAN_APPLY, .op = *ret_op, .plan = plan};
+    struct commit_note note = server_note(c, NULL);
+    if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
+        return rc;
+    inventory_add_plan(&s->inv, plan);
+    return 0;
+}
+
+static struct value *new_noderoles(struct arena *mem, const struct plan *p, bool applied)
+{
+    struct value *list = value_list(mem);
+    for (uint32_t i = 0; applied && i < p->n_noderoles; i++)
+        value_add(mem, list, value_int(mem, p->base_noderole + i));
+    return list;
+}
+
+int server_deployment_bind(struct server *s, const struct server_call *c, struct server_reply *r,
+                           struct err *e)
+{
+    uint32_t id = inventory_deployment_find(&s->inv, c->id[0]), op = 0;
+    bool dry = value_as_bool(value_get(c->body, "dry_run"), false);
+    struct bind_request req = {.deployment = id};
+    struct bind_item *items;
+    SCOPED(plan) *plan = NULL;
+    SCOPED(planner_steps) *steps = NULL;
+    int rc = server_writable(s, e);
+    if (rc < 0)
+        return rc;
+    if (!id)
+        return face_not_found(e, "deployment", c->id[0]);
+    if (!s->catalog) {
+        err_set(e, ERR_REFUSED, "no catalog is loaded");
+        return err_hint(e, "`anneal catalog load DIR` loads one");
+    }
+    if ((rc = read_items(s, c, &items, &req.n_items, e)) < 0)
+        return rc;
+    req.items = items;
+    struct world world;
+    struct planner_world view = world_of(&world, s);
+    rc = planner_bind(s->catalog, &view, &req, &plan, req.n_items <= 2000 || dry ? &steps : NULL,
+                      e);
+    world_done(&world);
+    if (rc < 0)
+        return rc;
+    const char *title = value_as_text(value_get(c->body, "title"), NULL);
+    if (!title)
+        title = arena_printf(c->mem, "bind %u noderoles in %s", plan->n_noderoles,
+                             s->inv.deployments.at[id].name);
+    if (!dry && (rc = apply_plan(s, c, plan, title, &op, e)) < 0)
+        return rc;
+    struct value *v = value_map(c->mem);
+    value_set(c->mem, v, "operation", dry ? value_null(c->mem) : view_operation(s, c->mem, op));
+    value_set(c->mem, v, "steps",
+              steps ? planner_steps_value(c->mem, steps) : value_list(c->mem));
+    value_set(c->mem, v, "noderoles", new_noderoles(c->mem, plan, !dry && plan->n_noderoles <= 10000));
+    value_put_int(c->mem, v, "tasks", plan->n_tasks);
+    r->body = v;
+    r->accepted = !dry;
+    r->group = dry ? 0 : commit_open_group(s->commit);
+    return 0;
+}
+
+/* ---- data and re-runs ---- */
+
+int server_noderole_data(struct server *s, const struct server_call *c, struct server_reply *r,
+                         struct err *e)
+{
+    uint32_t id = 0;
+    struct noderole_view v;
+    const struct value *data;
+    uint64_t digest;
+    int rc = server_writable(s, e);
+    if (rc < 0 || (rc = face_u32(c->id[0], "noderole", &id, e)) < 0)
+        return rc;
+    if (!anneal_noderole(s->engine, id, &v))
+        return face_not_found(e, "noderole", c->id[0]);
+    struct inv_noderole *n = &s->inv.noderoles.at[id];
+    const struct catalog_role *role =
+        s->catalog ? catalog_role_get(s->catalog, str_of(s->inv.role_names.at[n->role])) : NULL;
+    if ((rc = face_match(c, n->rev, "noderole", c->id[0], e)) < 0)
+        return rc;
+    if (!role)
+        return err_set(e, ERR_REFUSED, "role %s is not in the catalog any more",
+                       s->inv.role_names.at[n->role]);
+    if ((rc = planner_data(c->mem, role, c->body, &data, &digest, e)) < 0)
+        return rc;
+    SCOPED_BUF(text);
+    json_write(&text, c->body, 0);
+    struct event ev = {.kind = EVENT_DATA_SET, .id = id, .a = digest};
+    struct commit_note note = server_note(c, NULL);
+    if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
+        return rc;
+    free(n->user);
+    n->user = xstrndup(text.data, text.len);
+    n->rev++;
+    struct row_document row = {.id = id, .tenant = c->who->tenant, .realm = 1, .rev = n->rev,
+                               .user = buf_str(&text), .wall = str_of(n->wall ? n->wall : "")};
+    commit_row(s->commit, ROWS_DOCUMENT, ROW_UPDATE, &row);
+    r->body = view_noderole(s, c->mem, id, true);
+    r->rev = n->rev;
+    r->group = commit_open_group(s->commit);
+    return 0;
+}
+
+/* A second request over the same noderoles while the first is open would tear its figures apart. */
+static int check_free(struct server *s, const uint32_t *ids, size_t n, struct err *e)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct noderole_view v;
+        struct operation_view op;
+        anneal_noderole(s->engine, ids[i], &v);
+        if (v.operation != OPERATION_STANDING && anneal_operation(s->engine, v.operation, &op) &&
+            op.state == OPERATION_RUNNING) {
+            err_set(e, ERR_CONFLICT, "noderole %u (%s) belongs to operation %u, which is open",
+                    ids[i], view_role_name(s, ids[i]), v.operation);
+            return err_hint(e, "wait for it (`anneal operation watch %u`) or cancel it",
+                            v.operation);
+        }
+    }
+    return 0;
+}
+
+static int rerun(struct server *s, const struct server_call *c, struct server_reply *r,
+                 const char *title, const uint32_t *ids, size_t n, struct err *e)
+{
+    uint32_t op;
+    int rc = check_free(s, ids, n, e);
+    if (rc < 0 || (rc = face_operation_add(s, c, "rerun", title, CLASS_NORMAL, &op, e)) < 0)
+        return rc;
+    struct event ev = {.kind = EVENT_RERUN, .op = op, .ids = ids, .n_ids = (uint32_t)n};
+    struct commit_note note = server_note(c, NULL);
+    if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
+        return rc;
+    r->body = view_operation(s, c->mem, op);
+    r->accepted = true;
+    r->group = commit_open_group(s->commit);
+    return 0;
+}
+
+int server_noderole_rerun(struct server *s, const struct server_call *c, struct server_reply *r,
+                          struct err *e)
+{
+    uint32_t id = 0;
+    struct noderole_view v;
+    int rc = server_writable(s, e);
+    if (rc < 0 || (rc = face_u32(c->id[0], "noderole", &id, e)) < 0)
+        return rc;
+    if (!anneal_noderole(s->engine, id, &v))
+        return face_not_found(e, "noderole", c->id[0]);
+    const char *title = arena_printf(c->mem, "re-run %s on %s", view_role_name(s, id),
+                                     s->inv.nodes.at[v.node].name);
+    return rerun(s, c, r, title, &id, 1, e);
+}
+
+int server_role_rerun(struct server *s, const struct server_call *c, struct server_reply *r,
+                      struct err *e)
+{
+    const char *where = value_as_text(value_get(c->body, "deployment"), NULL);
+    struct str nodes = value_as_str(value_get(c->body, "nodes"));
+    uint32_t deployment = where ? inventory_deployment_find(&s->inv, where) : 0;
+    struct id_list wanted = {0}, ids = {0};
+    uintptr_t role;
+    int rc = server_writable(s, e);
+    if (rc < 0)
+        return rc;
+    if (where && !deployment)
+        return face_not_found(e, "deployment", where);
+    if (!strmap_get(&s->inv.role_by_name, str_of(c->id[0]), &role))
+        return face_not_found(e, "bound role", c->id[0]);
+    if (nodes.n && (rc = node_select(s, nodes, &wanted, e)) < 0) {
+        vec_done(&wanted.ids);
+        return err_at(e, "/nodes");
+    }
+    for (uint32_t d = 1; d < s->inv.deployments.n; d++) {
+        const struct id_list *l =
+            deployment && d != deployment ? NULL : inventory_instances(&s->inv, (uint32_t)role, d);
+        for (size_t i = 0; l && i < l->ids.n; i++) {
+            struct noderole_view v;
+            bool in = nodes.n == 0;
+            anneal_noderole(s->engine, l->ids.at[i], &v);
+            for (size_t k = 0; !in && k < wanted.ids.n; k++)
+                in = wanted.ids.at[k] == v.node;
+            if (in)
+                vec_push(&ids.ids, l->ids.at[i]);
+        }
+    }
+    if (ids.ids.n == 0)
+        rc = err_set(e, ERR_NOT_FOUND, "role %s is bound to none of these nodes", c->id[0]);
+    else
+        rc = rerun(s, c, r, arena_printf(c->mem, "re-run %s on %zu nodes", c->id[0], ids.ids.n),
+                   ids.ids.at, ids.ids.n, e);
+    vec_done(&wanted.ids);
+    vec_done(&ids.ids);
+    return rc;
+}

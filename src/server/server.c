@@ -1,0 +1,385 @@
+/* server.c - opening, restoring, the clock, and the one way to change memory
+ *
+ * Start: open the store (it locks out a second server), restore rows, then reconcile: workers get a grace to say what
+ * they hold.  From then on everything happens on the loop thread: requests and results become events,
+ * events gather in a group, the group is written by the writer thread (group.c), and only then do its
+ * replies, messages and published events leave.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "server/restore.h"
+#include "server/server_i.h"
+#include "sys/fs.h"
+
+enum { LEASE_MS = 15 * 1000, BEAT_MS = 1000 };
+
+uint64_t server_wall_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+uint64_t server_now(const struct server *s)
+{
+    return (uint64_t)((int64_t)loop_now_ms(s->loop) + s->clock_offset_ms);
+}
+
+struct commit_note server_note(const struct server_call *c, const void *fixed)
+{
+    return (struct commit_note){.actor = c ? c->who->name : NULL,
+                                .tenant = c ? c->who->tenant : 1,
+                                .wall_ms = server_wall_ms(),
+                                .fixed = fixed};
+}
+
+int server_writable(struct server *s, struct err *e)
+{
+    if (s->degraded.code != ERR_NONE) {
+        *e = s->degraded;
+        return -(int)e->code;
+    }
+    if (commit_must_wait(s->commit)) {
+        err_set(e, ERR_BUSY, "a large loss is being written");
+        return err_hint(e, "it takes a second at most: try again");
+    }
+    return 0;
+}
+
+int server_apply(struct server *s, struct event *ev, const struct commit_note *note,
+                 const struct effects **ret_fx, struct err *e)
+{
+    int r = server_writable(s, e);
+    if (r < 0)
+        return r;
+    const struct effects *fx;
+    ev->at_ms = server_now(s);
+    r = commit_event(s->commit, ev, note, &fx, e);
+    if (r >= 0 && fx->stalled) {
+        struct event stalled = {.kind = EVENT_STALLED, .id = fx->stalled};
+        struct commit_note by_us = server_note(NULL, NULL);
+        log_line(LOG_WARN, "operation.stalled", LOGI("operation", fx->stalled));
+        commit_inventory(s->commit, &stalled, &by_us);
+    }
+    if (r >= 0 && ret_fx)
+        *ret_fx = fx;
+    server_touch(s);
+    return r;
+}
+
+static void timer_due(void *arg)
+{
+    struct server *s = arg;
+    struct event ev = {.kind = EVENT_TICK};
+    struct commit_note note = server_note(NULL, NULL);
+    struct err e;
+    if (server_apply(s, &ev, &note, NULL, &e) < 0)
+        loop_timer_at(s->timer, loop_now_ms(s->loop) + 50); /* the writer is busy: a moment later */
+}
+
+void server_touch(struct server *s)
+{
+    uint64_t next = anneal_next_timer(s->engine);
+    if (next == UINT64_MAX)
+        loop_timer_stop(s->timer);
+    else
+        loop_timer_at(s->timer, (uint64_t)((int64_t)next - s->clock_offset_ms));
+}
+
+uint64_t server_pending_group(struct server *s)
+{
+    if (commit_has_work(s->commit))
+        return commit_open_group(s->commit);
+    return s->flying ? s->flying->number : 0;
+}
+
+void server_when_durable(struct server *s, uint64_t group, server_durable_f *fn, void *arg)
+{
+    /* A request that changed nothing names an open group that may never close. */
+    if (group == commit_open_group(s->commit) && !commit_has_work(s->commit))
+        group = s->flying ? s->flying->number : 0;
+    if (group <= s->durable_group) {
+        fn(arg, NULL);
+        return;
+    }
+    vec_push(&s->waiters, ((struct durable_waiter){group, fn, arg}));
+}
+
+void server_when_durable_cancel(struct server *s, server_durable_f *fn, void *arg)
+{
+    for (size_t i = 0; i < s->waiters.n; i++)
+        if (s->waiters.at[i].fn == fn && s->waiters.at[i].arg == arg)
+            s->waiters.at[i].fn = NULL;
+}
+
+bool server_is_ready(struct server *s)
+{
+    return s->degraded.code == ERR_NONE && s->engine && !s->reloading;
+}
+
+/* ---- the first start ---- */
+
+static int bootstrap(struct server *s, struct err *e)
+{
+    struct row_tenant tenant = {.name = str_of("default")};
+    struct row_operation standing = {.kind = str_of("standing"),
+                                     .title = str_of("what runs without a request"),
+                                     .actor = str_of("system"),
+                                     .created_ms = server_wall_ms()};
+    struct row_deployment root = {.id = 1, .tenant = 1, .realm = 1, .name = str_of("system"),
+                                  .created_ms = server_wall_ms(), .rev = 1,
+                                  .body = str_of("{\"description\":\"the root deployment\"}")};
+    struct event add_tenant = {.kind = EVENT_TENANT_ADD, .id = 1};
+    struct event add_standing = {.kind = EVENT_OPERATION_ADD, .id = OPERATION_STANDING, .n = 1,
+                                 .flag = CLASS_BACKGROUND};
+    struct commit_note note = server_note(NULL, &tenant);
+    int r = server_apply(s, &add_tenant, &note, NULL, e);
+    if (r < 0)
+        return r;
+    note.fixed = &standing;
+    if ((r = server_apply(s, &add_standing, &note, NULL, e)) < 0)
+        return r;
+    standing.id = OPERATION_STANDING;
+    inventory_add_operation(&s->inv, &standing);
+    commit_row(s->commit, ROWS_DEPLOYMENT, ROW_INSERT, &root);
+    inventory_add_deployment(&s->inv, &root);
+    commit_meta(s->commit)->next_deployment = 2;
+    commit_meta(s->commit)->next_token = 1;
+    return token_make_admin(s, e);
+}
+
+/* ---- restore, reconcile ---- */
+
+static int load_catalog_row(void *arg, enum row_table t, const void *row, struct err *e)
+{
+    struct server *s = arg;
+    const struct row_catalog *r = row;
+    SCOPED_ARENA(mem);
+    struct value *files;
+    struct catalog_report report = {0};
+    (void)t;
+    int rc = json_parse(&mem, r->files.s, r->files.n, NULL, &files, e);
+    if (rc < 0)
+        return err_wrap(e, "stored catalog %u", r->id);
+    rc = catalog_from_files(files, r->id, &report, &s->catalog, e);
+    catalog_report_done(&report);
+    if (rc < 0)
+        return err_wrap(e, "stored catalog %u", r->id);
+    s->catalog_origin = xstrndup(r->origin.s, r->origin.n);
+    s->catalog_loaded_ms = r->loaded_ms;
+    return 0;
+}
+
+static void forget(struct server *s)
+{
+    commit_free(s->commit);
+    anneal_free(s->engine);
+    inventory_done(&s->inv);
+    lease_free(s->lease);
+    catalog_unref(s->catalog);
+    free(s->catalog_origin);
+    for (size_t i = 0; i < s->inbox.n; i++)
+        free(s->inbox.at[i]);
+    vec_clear(&s->inbox);
+    s->commit = NULL;
+    s->engine = NULL;
+    s->lease = NULL;
+    s->catalog = NULL;
+    s->catalog_origin = NULL;
+    s->ack_open = s->ack_flying = 0;
+}
+
+static void hold_open(void *arg, const struct open_attempt *o)
+{
+    struct server *s = arg;
+    if (!o->waiting)
+        lease_hold(s->lease, o->task, o->attempt, server_now(s));
+}
+
+/* Memory from rows; arms nothing. */
+int server_restore(struct server *s, struct err *e)
+{
+    struct row_meta meta;
+    forget(s);
+    int r = restore_engine(s->store, &s->engine_options, &s->engine, &s->commit, &meta, e);
+    if (r < 0)
+        return r;
+    if ((r = inventory_load(&s->inv, s->store, e)) < 0)
+        return r;
+    if (meta.catalog &&
+        (r = store_range(s->store, ROWS_CATALOG, meta.catalog, meta.catalog, false, 1,
+                         load_catalog_row, s, e)) < 0)
+        return r;
+    s->durable_group = meta.group_no;
+    s->run_no = meta.run_no;
+    /* Engine time goes on where it stopped: while nobody looked, no deadline passed. */
+    s->clock_offset_ms = (int64_t)(meta.now_ms ? meta.now_ms : 1) - (int64_t)loop_now_ms(s->loop);
+    s->ring_first = meta.journal_seq + 1;
+    s->ring_last = meta.journal_seq;
+    return 0;
+}
+
+static void stop_again(void *arg, const struct open_attempt *o)
+{
+    struct server *s = arg;
+    if (o->stopping && s->queue) {
+        SCOPED_BUF(b);
+        struct taskmsg m = {.kind = TASKMSG_CANCEL, .task = o->task, .attempt = o->attempt,
+                            .ask = o->asks, .grace_ms = 5000};
+        taskmsg_write(&b, &m);
+        queue_to_worker(s->queue, buf_str(&b));
+    }
+}
+
+void server_reconcile(struct server *s)
+{
+    uint64_t grace = s->opts->recover_grace;
+    s->lease = lease_new(grace > LEASE_MS ? grace : LEASE_MS);
+    anneal_each_open_attempt(s->engine, hold_open, s);
+    anneal_each_open_attempt(s->engine, stop_again, s);
+    if (s->queue)
+        queue_flush(s->queue);
+    server_touch(s);
+}
+
+static int start_run(struct server *s, struct err *e)
+{
+    struct event started = {.kind = EVENT_SERVER, .n = (uint32_t)(s->run_no + 1)};
+    struct event policy = {.kind = EVENT_POLICY_SET,
+                           .flag = strcmp(s->opts->on_error, "freeze-node") == 0};
+    struct commit_note note = server_note(NULL, NULL);
+    int r = 0;
+    commit_meta(s->commit)->run_no = ++s->run_no;
+    if (s->durable_group == 0)
+        r = bootstrap(s, e);
+    if (r >= 0) {
+        commit_inventory(s->commit, &started, &note);
+        r = server_apply(s, &policy, &note, NULL, e);
+    }
+    if (r >= 0)
+        dispatch_capacity(s); /* nobody has said HELLO yet */
+    return r;
+}
+
+static void check_done(void *arg)
+{
+    struct server *s = arg;
+    log_line(s->check_state == 2 ? LOG_INFO : LOG_ERROR, "store.check",
+             LOGT("result", s->check_state == 2 ? "good" : s->check_text));
+}
+
+static void check_work(void *arg)
+{
+    struct server *s = arg;
+    struct err e;
+    if (store_check_full(s->db_path, &e) < 0) {
+        snprintf(s->check_text, sizeof s->check_text, "%s", e.text);
+        s->check_state = 3;
+    } else {
+        s->check_state = 2;
+    }
+}
+
+static int open_files(struct server *s, struct err *e)
+{
+    struct store_options writer = {.path = s->db_path};
+    struct store_options reader = {.path = s->db_path, .read_only = true};
+    int r = fs_mkdirs(s->data_dir, 0700, e);
+    if (r >= 0)
+        r = fs_mkdirs(s->log_dir, 0700, e);
+    if (r >= 0)
+        r = store_open(&writer, &s->store, e);
+    if (r >= 0)
+        r = store_open(&reader, &s->reader, e);
+    return r;
+}
+
+static void group_pump_call(void *arg)
+{
+    group_pump(arg);
+}
+
+int server_new(const struct server_options *o, struct server **ret_s, struct err *e)
+{
+    struct server *s = xcalloc(1, sizeof *s);
+    s->loop = o->loop;
+    s->queue = o->queue;
+    s->opts = o->opts;
+    s->data_dir = xstrdup(o->opts->data_dir);
+    s->db_path = fs_join(s->data_dir, "anneal.db");
+    s->log_dir = fs_join(s->data_dir, "logs");
+    s->engine_options = (struct anneal_options){
+        .dead_after_ms = o->opts->dead_after, .dead_probes = (uint32_t)o->opts->probe_count,
+        .suspect_percent = (uint32_t)o->opts->suspect_percent,
+        .suspect_min = (uint32_t)o->opts->suspect_min};
+    s->ring_cap = o->opts->event_ring;
+    s->ring = xcalloc(s->ring_cap, sizeof *s->ring);
+    s->started_ms = server_wall_ms();
+    s->timer = loop_timer_new(s->loop, timer_due, s);
+    s->beat = loop_timer_new(s->loop, dispatch_beat, s);
+    s->writer = pool_new(s->loop, 1, "anneal-writer");
+    s->background = pool_new(s->loop, 1, "anneal-back");
+    int r = open_files(s, e);
+    if (r >= 0)
+        r = server_restore(s, e);
+    if (r >= 0) {
+        server_reconcile(s);
+        r = start_run(s, e);
+    }
+    if (r < 0) {
+        server_free(s);
+        return r;
+    }
+    if (s->queue)
+        queue_server_attach(s->queue, s->loop, dispatch_deliver, s);
+    loop_before_wait(s->loop, group_pump_call, s);
+    loop_timer_at(s->beat, loop_now_ms(s->loop) + BEAT_MS);
+    s->check_state = 1;
+    pool_submit(s->background, check_work, check_done, s);
+    *ret_s = s;
+    return 0;
+}
+
+void server_free(struct server *s)
+{
+    if (!s)
+        return;
+    if (s->commit)
+        group_drain(s);
+    if (s->writer)
+        pool_free(s->writer);
+    pool_free(s->background);
+    if (s->queue && s->engine)
+        queue_server_detach(s->queue);
+    loop_before_wait_off(s->loop, group_pump_call, s);
+    if (s->timer)
+        loop_timer_free(s->timer);
+    if (s->beat)
+        loop_timer_free(s->beat);
+    forget(s);
+    store_close(s->reader);
+    store_close(s->store);
+    eventring_done(s);
+    for (size_t i = 0; i < s->workers.n; i++) {
+        free(s->workers.at[i].name);
+        for (size_t k = 0; k < s->workers.at[i].jigs.n; k++)
+            free(s->workers.at[i].jigs.at[k]);
+        vec_done(&s->workers.at[i].jigs);
+    }
+    vec_done(&s->workers);
+    vec_done(&s->waiters);
+    vec_done(&s->answers);
+    vec_done(&s->inbox);
+    vec_done(&s->event_subs);
+    vec_done(&s->log_subs);
+    free(s->data_dir);
+    free(s->db_path);
+    free(s->log_dir);
+    free(s);
+}

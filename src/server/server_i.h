@@ -1,0 +1,331 @@
+/* server_i.h - the server's state, shared by the files of this directory only
+ *
+ * One loop thread owns all of it.  The engine knows ids and states; the inventory beside it knows names, labels,
+ * data and who asked.  Both change only through server_apply() and the inventory_* functions, which note
+ * every row in the commit step's open group: memory and store cannot drift apart.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_SERVER_I_H
+#define SERVER_SERVER_I_H
+
+#include "annealer/annealer.h"
+#include "base/alloc.h"
+#include "base/map.h"
+#include "catalog/catalog.h"
+#include "model/selector.h"
+#include "planner/planner.h"
+#include "server/commit.h"
+#include "server/lease.h"
+#include "server/server.h"
+#include "store/store.h"
+#include "sys/pool.h"
+
+/* ---- inventory: by id, 0 is nobody ---- */
+
+struct inv_node {
+    char *name;
+    char *body; /* JSON map: labels groups addresses facts note admin machine_id boot_id */
+    uint32_t deployment, rev;
+    bool gone;
+};
+struct inv_deployment {
+    char *name, *body; /* JSON map: description */
+    uint32_t parent, rev;
+    uint64_t created_ms;
+    bool gone;
+};
+struct inv_noderole {
+    uint32_t role; /* index into inventory.role_names */
+    uint32_t deployment, rev;
+    char *user, *wall; /* JSON maps, NULL: empty */
+};
+struct inv_def {
+    char *name;
+    char *type, *params; /* of its body: the implementation that runs it, and with what */
+    uint32_t role, jig;
+    uint64_t digest, timeout_ms;
+    uint8_t repeat;
+    uint32_t retries;
+};
+struct inv_operation {
+    char *kind, *title, *actor;
+    uint64_t created_ms; /* wall */
+    uint64_t started_ms; /* engine time of its first dispatch since this server started, for the ETA */
+};
+struct inv_named { /* pools and jigs */
+    char *name, *note;
+    uint32_t rev;
+};
+struct inv_token {
+    char *name, *hash, *scope;
+    uint64_t created_ms;
+    uint32_t tenant;
+    bool revoked;
+};
+struct id_list {
+    VEC(uint32_t) ids;
+};
+struct inventory {
+    VEC(struct inv_node) nodes;
+    VEC(struct inv_deployment) deployments;
+    VEC(struct inv_noderole) noderoles;
+    VEC(struct inv_def) defs;
+    VEC(struct inv_operation) operations;
+    VEC(struct inv_named) pools, jigs;
+    VEC(struct inv_token) tokens;
+    VEC(char *) role_names;
+    struct strmap node_by_name, deployment_by_name, pool_by_name, jig_by_name, role_by_name,
+        token_by_hash;
+    struct u64map def_by_digest;
+    struct u64map instances; /* role << 32 | deployment -> index into lists */
+    VEC(struct id_list) lists;
+};
+void inventory_done(struct inventory *v);
+int inventory_load(struct inventory *v, struct store *s, struct err *e);
+uint32_t inventory_role(struct inventory *v, struct str name); /* interns */
+const struct id_list *inventory_instances(const struct inventory *v, uint32_t role,
+                                          uint32_t deployment);
+/* Additions to memory; rows are the caller's. */
+void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, uint32_t deployment,
+                            struct str user);
+void inventory_add_def(struct inventory *v, uint32_t id, const struct row_def *r);
+void inventory_add_pool(struct inventory *v, uint32_t id, struct str name, struct str note);
+void inventory_add_jig(struct inventory *v, uint32_t id, struct str name);
+void inventory_add_node(struct inventory *v, uint32_t id, struct str name);
+void inventory_set_node(struct inventory *v, uint32_t id, uint32_t deployment, struct str body,
+                        uint32_t rev);
+void inventory_drop_node(struct inventory *v, uint32_t id);
+void inventory_add_deployment(struct inventory *v, const struct row_deployment *r);
+void inventory_add_operation(struct inventory *v, const struct row_operation *r);
+void inventory_add_token(struct inventory *v, const struct row_token *r);
+/* Everything a plan brings; after it was applied. */
+void inventory_add_plan(struct inventory *v, const struct plan *p);
+uint32_t inventory_node_find(const struct inventory *v, const char *name_or_id);
+uint32_t inventory_deployment_find(const struct inventory *v, const char *name_or_id);
+
+/* ---- who works for us ---- */
+
+struct worker_info {
+    char *name;
+    uint32_t capacity, running;
+    VEC(char *) jigs;
+    uint64_t seen_ms;
+};
+
+/* ---- waiting for durability ---- */
+
+struct durable_waiter {
+    uint64_t group;
+    server_durable_f *fn;
+    void *arg;
+};
+struct subscriber {
+    loop_call_f *fn;
+    void *arg;
+    uint64_t key; /* of a log; 0: events */
+};
+struct ring_event { /* a durable event, as JSON */
+    uint64_t seq;
+    uint32_t tenant;
+    char *json;
+    uint32_t n;
+};
+
+/* Work for an operator on the background thread.  It lives in the server, so that a completion that is
+ * dropped at the end leaves nothing behind. */
+struct admin_job {
+    bool running, ended;  /* loop thread only */
+    struct err failure;   /* how it ended; code 0: well */
+    char path[4097];      /* a backup's file */
+    uint64_t bytes;       /* of it */
+    uint64_t ended_ms;    /* wall */
+    _Atomic int done, total; /* pages; told by the background thread */
+};
+
+struct pending_answer { /* to an idempotent request, until its group is durable */
+    uint64_t id, group;
+};
+
+struct server {
+    struct loop *loop;
+    struct queue *queue;
+    const struct opts *opts;
+    char *data_dir, *db_path, *log_dir;
+    struct store *store, *reader;
+    struct pool *writer, *background;
+    struct anneal_options engine_options;
+    struct anneal *engine;
+    struct commit *commit;
+    struct inventory inv;
+    struct catalog *catalog; /* the live generation; NULL: none loaded yet */
+    char *catalog_origin;
+    uint64_t catalog_loaded_ms;
+    struct lease *lease;
+    VEC(struct worker_info) workers;
+    /* time: engine time = loop time + offset, so that it goes on where the last server stopped */
+    int64_t clock_offset_ms;
+    struct loop_timer *timer, *beat;
+    /* groups */
+    struct group *flying;
+    void *flight; /* group.c's record of it */
+    uint64_t durable_group;
+    VEC(struct durable_waiter) waiters;
+    VEC(struct pending_answer) answers;
+    bool closing_posted, reloading;
+    struct err degraded; /* code != 0: the store refuses; writes are refused with this */
+    /* results that came while two groups were ahead, and what may be acknowledged when */
+    VEC(char *) inbox;
+    uint64_t ack_open, ack_flying; /* highest reply number applied in the open and the flying group */
+    /* events */
+    struct ring_event *ring;
+    size_t ring_cap;
+    uint64_t ring_first, ring_last; /* numbers held; last: newest durable */
+    VEC(struct subscriber) event_subs, log_subs;
+    /* counters for /metrics */
+    uint64_t started_ms, groups, rows_written, results, stale_results, dispatched;
+    uint64_t check_state; /* 0 not yet, 1 running, 2 good, 3 bad */
+    char check_text[256];
+    uint64_t run_no;
+    struct admin_job backup, check; /* face_admin.c: at most one of each at a time */
+};
+
+/* server.c */
+uint64_t server_now(const struct server *s);  /* engine time */
+uint64_t server_wall_ms(void);
+/* Applies an engine event now.  ERR_BUSY or the store's own error when writes are not taken. */
+int server_apply(struct server *s, struct event *ev, const struct commit_note *note,
+                 const struct effects **ret_fx, struct err *e);
+/* May memory change now?  Checked by every writing operation first. */
+int server_writable(struct server *s, struct err *e);
+void server_touch(struct server *s); /* the open group has something: see that it is closed */
+int server_restore(struct server *s, struct err *e);
+void server_reconcile(struct server *s);
+/* Note with the caller, the time and the fixed row filled in. */
+struct commit_note server_note(const struct server_call *c, const void *fixed);
+
+/* group.c */
+void group_pump(struct server *s); /* closes and writes what can be */
+void group_drain(struct server *s); /* blocking, at the end; ends the writer */
+void group_probe(struct server *s); /* does the store take writes again? */
+
+/* idempotent.c */
+void idempotent_durable(struct server *s, uint64_t group);
+
+/* dispatch.c */
+void dispatch_group(struct server *s, const struct group *g);
+void dispatch_deliver(void *arg, const struct str *messages, size_t n);
+void dispatch_inbox(struct server *s);
+void dispatch_beat(void *arg);
+void dispatch_capacity(struct server *s); /* tells the engine what workers offer */
+
+/* eventring.c */
+void eventring_add(struct server *s, const struct group *g);
+void eventring_done(struct server *s);
+
+/* attemptlog.c */
+void attemptlog_append(struct server *s, uint32_t task, uint32_t attempt, struct str chunk);
+void attemptlog_ended(struct server *s, uint32_t task, uint32_t attempt);
+
+/* world.c */
+struct world {
+    struct server *server;
+    VEC(uint32_t) on_node, instances, children, sinks;
+};
+struct planner_world world_of(struct world *w, struct server *s);
+void world_done(struct world *w);
+
+/* node_select.c */
+int node_select(struct server *s, struct str selector, struct id_list *ret_ids, struct err *e);
+bool node_select_match(struct server *s, struct arena *mem, const struct selector *sel,
+                       uint32_t id);
+
+/* catalog_source.c: files as stored in a row ({path: text}) to a catalog */
+int catalog_from_files(const struct value *files, uint32_t number, struct catalog_report *report,
+                       struct catalog **ret_c, struct err *e);
+/* Jigs and pools of a new generation that the engine does not know yet; switches stay as they are. */
+int catalog_adopt(struct server *s, struct catalog *c, const struct commit_note *note,
+                  struct err *e);
+
+/* view_*.c: objects as values */
+struct value *view_node(struct server *s, struct arena *a, uint32_t id);
+struct value *view_deployment(struct server *s, struct arena *a, uint32_t id);
+struct value *view_noderole(struct server *s, struct arena *a, uint32_t id, bool full);
+struct value *view_task(struct server *s, struct arena *a, uint32_t id, bool full);
+struct value *view_operation(struct server *s, struct arena *a, uint32_t id);
+struct value *view_pool(struct server *s, struct arena *a, uint32_t id);
+struct value *view_jig(struct server *s, struct arena *a, uint32_t id);
+struct value *view_role(struct server *s, struct arena *a, const struct catalog_role *r);
+const char *view_role_name(const struct server *s, uint32_t noderole);
+const char *view_time(struct arena *a, uint64_t wall_ms); /* NULL for 0 */
+uint64_t view_wall(const struct server *s, uint64_t engine_ms); /* 0 for 0 */
+
+/* page.c: one shape for every list */
+struct page {
+    struct value *items;
+    uint64_t after, last; /* ids */
+    uint32_t limit, n;
+    uint64_t total;
+    bool more;
+};
+int page_begin(struct page *p, const struct server_call *c, struct err *e);
+/* True: make the item and page_add() it.  Counts it either way. */
+bool page_wants(struct page *p, uint64_t id);
+void page_add(struct page *p, const struct server_call *c, const struct value *item);
+void page_end(struct page *p, const struct server_call *c, struct server_reply *r);
+
+/* Path ids and bodies. */
+int face_u32(const char *text, const char *what, uint32_t *ret_id, struct err *e);
+int face_match(const struct server_call *c, uint64_t rev, const char *what, const char *name,
+               struct err *e); /* If-Match */
+int face_not_found(struct err *e, const char *what, const char *name);
+struct str face_body_text(const struct server_call *c, const char *key);
+/* Adds an operation row and its engine event; *ret_op is its id. */
+int face_operation_add(struct server *s, const struct server_call *c, const char *kind,
+                       const char *title, enum start_class class, uint32_t *ret_op,
+                       struct err *e);
+
+/* More views, for lists and explanations.  Names are borrowed until the next write; NULL for nobody. */
+struct value *view_json(struct arena *a, const char *text); /* a map; empty if there is none */
+struct value *view_ids(struct arena *a, const uint32_t *ids, uint32_t n);
+const char *view_node_name(const struct server *s, uint32_t id);
+const char *view_deployment_name(const struct server *s, uint32_t id);
+const char *view_jig_name(const struct server *s, uint32_t id);
+const char *view_pool_name(const struct server *s, uint32_t id);
+const char *view_task_name(const struct server *s, uint32_t id);
+/* "role@node" */
+const char *view_noderole_name(const struct server *s, struct arena *a, uint32_t id);
+/* The worst of its noderoles, as shown with a node. */
+enum noderole_state view_node_state(const struct server *s, uint32_t id);
+uint64_t view_operation_rev(const struct operation_view *v);
+uint64_t view_task_rev(const struct task_view *v);
+struct value *view_attempt(struct server *s, struct arena *a, const struct row_attempt *r);
+struct value *view_barclamp(struct server *s, struct arena *a, uint32_t index);
+struct value *view_catalog(struct server *s, struct arena *a); /* the live generation */
+struct value *view_token(struct server *s, struct arena *a, uint32_t id);
+
+/* face_util.c: as face_not_found(), with the nearest name of a map (NULL: none known). */
+int face_not_found_near(struct err *e, const char *what, const char *name,
+                        const struct strmap *by_name);
+/* Does a selector match this node?  The scratch arena is reset by each call. */
+bool face_node_match(const struct server *s, struct arena *scratch, const struct selector *sel,
+                     uint32_t node);
+
+/* face_why.c and its files: one answer being made */
+enum { WHY_MAX_REASONS = 64, WHY_MAX_DEPTH = 12 };
+struct why_answer {
+    struct server *server;
+    struct arena *mem;
+    struct value *reasons;
+    uint32_t depth; /* of the reasons that are added now */
+};
+/* why_text.c: one reason of the engine in words; what the last one that nothing lies behind says is the summary. */
+const char *why_add(struct why_answer *w, const struct why *y);
+void why_say(struct why_answer *w, const char *rule, const char *text, const char *object,
+             uint32_t id, const char *name, const char *remedy);
+
+/* face_token.c: the first token, written to data_dir/admin.token */
+int token_make_admin(struct server *s, struct err *e);
+/* face_admin.c: starts a check of the file in the background, unless one runs. */
+void admin_check_start(struct server *s);
+
+#endif

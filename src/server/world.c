@@ -1,0 +1,169 @@
+/* world.c - what the planner may ask, answered from memory
+ *
+ * All answers are of one moment: planning runs on the loop thread between two events.  Lists are built in vectors
+ * that live as long as the planning.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
+#include "server/server_i.h"
+
+static bool world_node(void *ctx, uint32_t id, struct planner_node *ret)
+{
+    const struct inventory *v = &((struct world *)ctx)->server->inv;
+    if (id == 0 || id >= v->nodes.n || !v->nodes.at[id].name)
+        return false;
+    *ret = (struct planner_node){str_of(v->nodes.at[id].name), v->nodes.at[id].gone};
+    return true;
+}
+
+static bool world_deployment(void *ctx, uint32_t id, struct str *ret_name, uint32_t *ret_parent)
+{
+    const struct inventory *v = &((struct world *)ctx)->server->inv;
+    if (id == 0 || id >= v->deployments.n || !v->deployments.at[id].name ||
+        v->deployments.at[id].gone)
+        return false;
+    *ret_name = str_of(v->deployments.at[id].name);
+    *ret_parent = v->deployments.at[id].parent;
+    return true;
+}
+
+static void world_noderole(void *ctx, uint32_t id, struct planner_noderole *ret)
+{
+    const struct server *s = ((struct world *)ctx)->server;
+    const struct inv_noderole *n = &s->inv.noderoles.at[id];
+    struct noderole_view v;
+    anneal_noderole(s->engine, id, &v);
+    *ret = (struct planner_noderole){str_of(s->inv.role_names.at[n->role]), v.node,
+                                     n->deployment, v.cohort, v.data};
+}
+
+struct ranked {
+    uint32_t cohort, id;
+};
+
+static int by_rank(const void *x, const void *y)
+{
+    const struct ranked *a = x, *b = y;
+    if (a->cohort != b->cohort)
+        return a->cohort < b->cohort ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+/* ids become ordered by (cohort, id). */
+static struct planner_ids ranked(struct world *w, uint32_t *ids, size_t n)
+{
+    if (n > 1) {
+        struct ranked *r = xcalloc(n, sizeof *r);
+        for (size_t i = 0; i < n; i++) {
+            struct noderole_view v;
+            anneal_noderole(w->server->engine, ids[i], &v);
+            r[i] = (struct ranked){v.cohort, ids[i]};
+        }
+        qsort(r, n, sizeof *r, by_rank);
+        for (size_t i = 0; i < n; i++)
+            ids[i] = r[i].id;
+        free(r);
+    }
+    return (struct planner_ids){ids, (uint32_t)n};
+}
+
+static struct planner_ids world_on_node(void *ctx, uint32_t node)
+{
+    struct world *w = ctx;
+    vec_clear(&w->on_node);
+    for (uint32_t id = anneal_node_first_noderole(w->server->engine, node); id;
+         id = anneal_node_next_noderole(w->server->engine, id))
+        vec_push(&w->on_node, id);
+    return ranked(w, w->on_node.at, w->on_node.n);
+}
+
+static struct planner_ids world_instances(void *ctx, struct str role, uint32_t deployment)
+{
+    struct world *w = ctx;
+    uintptr_t r;
+    vec_clear(&w->instances);
+    if (strmap_get(&w->server->inv.role_by_name, role, &r)) {
+        const struct id_list *l =
+            inventory_instances(&w->server->inv, (uint32_t)r, deployment);
+        for (size_t i = 0; l && i < l->ids.n; i++)
+            vec_push(&w->instances, l->ids.at[i]);
+    }
+    return ranked(w, w->instances.at, w->instances.n);
+}
+
+static struct planner_ids world_children(void *ctx, uint32_t id)
+{
+    struct world *w = ctx;
+    uint32_t n;
+    const uint32_t *children = anneal_children(w->server->engine, id, &n);
+    vec_clear(&w->children);
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(&w->children, children[i]);
+    return ranked(w, w->children.at, w->children.n);
+}
+
+/* Tasks of the noderole that none of its own others wait for. */
+static struct planner_ids world_sinks(void *ctx, uint32_t id)
+{
+    struct world *w = ctx;
+    struct noderole_view v;
+    anneal_noderole(w->server->engine, id, &v);
+    vec_clear(&w->sinks);
+    for (uint32_t t = v.first_task; t < v.first_task + v.n_tasks; t++) {
+        uint32_t n;
+        const uint32_t *next = anneal_task_nexts(w->server->engine, t, &n);
+        bool last = true;
+        for (uint32_t i = 0; i < n && last; i++)
+            last = next[i] - v.first_task >= v.n_tasks;
+        if (last)
+            vec_push(&w->sinks, t);
+    }
+    return (struct planner_ids){w->sinks.at, (uint32_t)w->sinks.n};
+}
+
+static bool world_jig(void *ctx, struct str name, uint32_t *ret_id, bool *ret_active)
+{
+    const struct server *s = ((struct world *)ctx)->server;
+    uintptr_t id;
+    struct jig_view v;
+    if (!strmap_get(&s->inv.jig_by_name, name, &id) ||
+        !anneal_jig(s->engine, (uint32_t)id, &v))
+        return false;
+    *ret_id = (uint32_t)id;
+    *ret_active = v.active;
+    return true;
+}
+
+static uint32_t world_pool(void *ctx, struct str name)
+{
+    uintptr_t id;
+    return strmap_get(&((struct world *)ctx)->server->inv.pool_by_name, name, &id) ? (uint32_t)id
+                                                                                   : 0;
+}
+
+static uint32_t world_def(void *ctx, uint64_t digest)
+{
+    uintptr_t id;
+    return u64map_get(&((struct world *)ctx)->server->inv.def_by_digest, digest, &id)
+               ? (uint32_t)id
+               : 0;
+}
+
+struct planner_world world_of(struct world *w, struct server *s)
+{
+    *w = (struct world){.server = s};
+    return (struct planner_world){.ctx = w, .node = world_node, .deployment = world_deployment,
+                                  .noderole = world_noderole, .on_node = world_on_node,
+                                  .instances = world_instances, .children = world_children,
+                                  .sinks = world_sinks, .jig = world_jig, .pool = world_pool,
+                                  .def = world_def};
+}
+
+void world_done(struct world *w)
+{
+    vec_done(&w->on_node);
+    vec_done(&w->instances);
+    vec_done(&w->children);
+    vec_done(&w->sinks);
+}

@@ -1,0 +1,562 @@
+/* test_bind.c - binding by example: what is found where, what is created, what is refused */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tap.h"
+
+#include "fake_world.h"
+
+#include "base/json.h"
+
+struct scene {
+    struct catalog *cat;
+    struct fake_world world;
+    struct err err;
+    struct planner_steps *steps;
+};
+
+static void scene_open(struct scene *s, const char *text, uint32_t nodes)
+{
+    *s = (struct scene){.cat = fake_catalog(text)};
+    fake_init(&s->world, s->cat, nodes);
+}
+
+static void scene_close(struct scene *s)
+{
+    planner_steps_free(s->steps);
+    fake_done(&s->world);
+    catalog_unref(s->cat);
+}
+
+/* Binds "role@1 role@2 ..." (node numbers) in a deployment; the number of new noderoles, or -code. */
+static int scene_bind(struct scene *s, uint32_t deployment, const char *items)
+{
+    struct bind_item list[32];
+    struct bind_request req = {deployment, list, 0};
+    struct plan *p = NULL;
+    char copy[512], *at = copy;
+
+    snprintf(copy, sizeof copy, "%s", items);
+    for (char *word; (word = strsep(&at, " "));) {
+        char *node = strchr(word, '@');
+        list[req.n_items++] = (struct bind_item){{word, (size_t)(node - word)},
+                                                 (uint32_t)atoi(node + 1), NULL};
+    }
+    planner_steps_free(s->steps);
+    s->steps = NULL;
+    int r = planner_bind(s->cat, &s->world.face, &req, &p, &s->steps, &s->err);
+    if (r < 0)
+        return r;
+    int n = (int)p->n_noderoles;
+    fake_apply(&s->world, p);
+    plan_free(p);
+    return n;
+}
+
+static uint32_t scene_edges(const struct scene *s)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < s->world.noderoles.n; i++)
+        n += (uint32_t)s->world.noderoles.at[i].parents.n;
+    return n;
+}
+
+/* "role@node<-parent@node,parent@node" of the live noderole of a role on a node, parents by id. */
+static const char *scene_show(struct scene *s, const char *role, uint32_t node)
+{
+    struct buf b = {0};
+    for (size_t i = 0; i < s->world.noderoles.n; i++) {
+        const struct fake_noderole *n = &s->world.noderoles.at[i];
+        if (strcmp(n->role, role) || n->node != node)
+            continue;
+        buf_printf(&b, "%s@n%u<-", role, node);
+        for (uint32_t id = 1, put = 0; id <= s->world.noderoles.n; id++)
+            for (size_t k = 0; k < n->parents.n; k++)
+                if (n->parents.at[k] == id)
+                    buf_printf(&b, "%s%s@n%u", put++ ? "," : "",
+                               s->world.noderoles.at[id - 1].role,
+                               s->world.noderoles.at[id - 1].node);
+    }
+    const char *copy = arena_strdup(&s->world.mem, b.data ? b.data : "");
+    buf_done(&b);
+    return copy;
+}
+
+static const char client_server[] = "barclamp: t\n"
+                                    "roles:\n"
+                                    "  - {name: admin, flags: [bootstrap]}\n"
+                                    "  - {name: server, requires: [admin]}\n"
+                                    "  - {name: lib, requires: [admin], flags: [implicit]}\n"
+                                    "  - {name: client, requires: [server, lib], flags: [implicit]}\n"
+                                    "  - {name: top, requires: [client]}\n";
+
+/* Borrowed from another node unless implicit; twice is once. */
+static void test_borrow(void)
+{
+    struct scene s;
+    scene_open(&s, client_server, 3);
+    is_int(scene_bind(&s, 1, "top@1"), 5, "an empty system: everything is created");
+    is_int(scene_edges(&s), 5, "with its needs");
+    is_int(scene_bind(&s, 1, "top@2"), 3, "a second node: implicit roles only");
+    is_int(scene_edges(&s), 9, "and the rest is borrowed");
+    is_text(scene_show(&s, "client", 2), "client@n2<-server@n1,lib@n2", "borrowed and own");
+    is_int(scene_bind(&s, 1, "top@2"), 0, "the same again: nothing");
+    is_int(scene_bind(&s, 1, "top@2 client@1 top@2"), 0, "nor in many words");
+    is_int(s.steps->n, 3, "present ones are told");
+    is_int(s.steps->at[0].why, BIND_PRESENT, "as present");
+    is_int(s.steps->at[0].ref, 8, "with their id");
+    scene_close(&s);
+}
+
+static void test_order_of_request(void)
+{
+    static const char text[] = "barclamp: t\n"
+                               "roles:\n"
+                               "  - {name: database}\n"
+                               "  - {name: web, requires: [database]}\n";
+    struct scene s;
+    scene_open(&s, text, 4);
+    is_int(scene_bind(&s, 1, "web@1 web@2 database@3"), 3, "what is named counts as there");
+    is_text(scene_show(&s, "web", 1), "web@n1<-database@n3", "web@1 finds the database");
+    is_text(scene_show(&s, "web", 2), "web@n2<-database@n3", "and so does web@2");
+    scene_close(&s);
+
+    scene_open(&s, text, 4);
+    is_int(scene_bind(&s, 1, "web@2 web@1"), 3, "created once for two");
+    is_text(scene_show(&s, "web", 1), "web@n1<-database@n2", "on the first node named");
+    is_int(scene_bind(&s, 1, "database@1 database@4"), 2, "two more");
+    is_int(scene_bind(&s, 1, "web@3"), 1, "the next looks again");
+    is_text(scene_show(&s, "web", 3), "web@n3<-database@n2", "and finds the lowest of three");
+    is_int(scene_bind(&s, 1, "web@4"), 1, "on a node with its own");
+    is_text(scene_show(&s, "web", 4), "web@n4<-database@n4", "the same node comes first");
+    scene_close(&s);
+}
+
+static void test_provides(void)
+{
+    static const char text[] = "barclamp: t\n"
+                               "roles:\n"
+                               "  - {name: installed}\n"
+                               "  - {name: joined, provides: [installed]}\n"
+                               "  - {name: needs, requires: [installed]}\n"
+                               "  - {name: db, provides: [sql]}\n"
+                               "  - {name: app, requires: [sql]}\n"
+                               "  - {name: a-kv, provides: [kv]}\n"
+                               "  - {name: b-kv, provides: [kv]}\n"
+                               "  - {name: cache, requires: [kv]}\n"
+                               "  - {name: above, requires: [cache]}\n"
+                               "  - {name: idea, flags: [abstract]}\n"
+                               "  - {name: thing, provides: [idea]}\n"
+                               "  - {name: wants-idea, requires: [idea]}\n"
+                               "  - {name: nowhere, flags: [abstract]}\n"
+                               "  - {name: lost, requires: [nowhere]}\n";
+    struct scene s;
+    scene_open(&s, text, 4);
+    scene_bind(&s, 1, "joined@1");
+    is_int(scene_bind(&s, 1, "needs@1"), 1, "provided on the node");
+    is_text(scene_show(&s, "needs", 1), "needs@n1<-joined@n1", "by a role of another name");
+    is_int(s.steps->at[0].parents[0].found, FOUND_PROVIDED, "and told so");
+    is_int(scene_bind(&s, 1, "needs@2"), 1, "provided in the deployment");
+    is_text(scene_show(&s, "needs", 2), "needs@n2<-joined@n1", "from another node");
+    is_int(scene_bind(&s, 1, "installed@3"), 1, "the role itself");
+    is_int(scene_bind(&s, 1, "needs@4"), 1, "is found before one that provides it");
+    is_text(scene_show(&s, "needs", 4), "needs@n4<-installed@n3", "though that is older");
+    is_int(scene_bind(&s, 1, "app@1"), 2, "a name that one role provides brings that role");
+    is_text(scene_show(&s, "app", 1), "app@n1<-db@n1", "on the node");
+    is_int(scene_bind(&s, 1, "above@1"), -ERR_REFUSED, "a name that two provide is refused");
+    has_text(s.err.text, "above@n1 requires cache: cache@n1 requires kv: ", "with the chain");
+    has_text(s.err.hint, "a-kv, b-kv", "and those who could");
+    is_int(scene_bind(&s, 1, "above@1 b-kv@2"), 3, "unless one is named as well");
+    is_text(scene_show(&s, "cache", 1), "cache@n1<-b-kv@n2", "which is then taken");
+    is_int(scene_bind(&s, 1, "idea@1"), -ERR_REFUSED, "an abstract role is not bound");
+    has_text(s.err.hint, "thing", "but one that provides it");
+    is_int(scene_bind(&s, 1, "wants-idea@1"), -ERR_REFUSED, "nor created");
+    has_text(s.err.text, "wants-idea@n1 requires idea: idea is abstract", "with the chain");
+    is_int(scene_bind(&s, 1, "wants-idea@1 thing@2"), 2, "but found");
+    is_int(scene_bind(&s, 1, "lost@1"), -ERR_REFUSED, "abstract without a provider");
+    has_text(s.err.hint, "no role", "says that nobody provides it");
+    is_int(scene_bind(&s, 1, "sql@1"), -ERR_UNKNOWN_NAME, "a provided name is not a role");
+    has_text(s.err.hint, "db", "but somebody provides it");
+    scene_close(&s);
+}
+
+static void test_deployments(void)
+{
+    static const char text[] = "barclamp: t\n"
+                               "roles:\n"
+                               "  - {name: service}\n"
+                               "  - {name: user, requires: [service]}\n";
+    struct scene s;
+    scene_open(&s, text, 9);
+    vec_push(&s.world.deployments, ((struct fake_deployment){"kid", 1}));     /* 2 */
+    vec_push(&s.world.deployments, ((struct fake_deployment){"sibling", 1})); /* 3 */
+    vec_push(&s.world.deployments, ((struct fake_deployment){"grandkid", 2})); /* 4 */
+    is_int(scene_bind(&s, 3, "service@1"), 1, "in a sibling");
+    is_int(scene_bind(&s, 2, "user@2"), 2, "does not count");
+    is_text(scene_show(&s, "user", 2), "user@n2<-service@n2", "so it is created on the node");
+    is_int(s.world.noderoles.at[1].deployment, 2, "in the target deployment");
+    is_int(scene_bind(&s, 4, "user@3"), 1, "from above");
+    is_text(scene_show(&s, "user", 3), "user@n3<-service@n2", "it is borrowed");
+    is_text(s.steps->at[0].parents[0].deployment.s, "kid", "and the step says whence");
+    is_int(scene_bind(&s, 1, "user@4"), 2, "from below it is not");
+    is_int(scene_bind(&s, 1, "service@2"), 0, "on a node a role is bound once, whoever did it");
+    is_int(scene_bind(&s, 9, "user@5"), -ERR_UNKNOWN_NAME, "no such deployment");
+    s.world.deployments.at[0].parent = 2;
+    is_int(scene_bind(&s, 2, "user@5"), -ERR_CORRUPT, "deployments in a ring");
+    s.world.deployments.at[0].parent = 77;
+    is_int(scene_bind(&s, 2, "user@5"), -ERR_CORRUPT, "a deployment under none");
+    scene_close(&s);
+}
+
+static void test_conflicts(void)
+{
+    static const char text[] = "barclamp: t\n"
+                               "roles:\n"
+                               "  - {name: database, provides: [sql], conflicts: [toy]}\n"
+                               "  - {name: other-db, provides: [sql]}\n"
+                               "  - {name: toy}\n"
+                               "  - {name: play, provides: [fun], conflicts: [sql]}\n"
+                               "  - {name: joker, provides: [toy]}\n"
+                               "  - {name: web, requires: [database]}\n"
+                               "  - {name: alone, provides: [single], conflicts: [single]}\n"
+                               "  - {name: other, provides: [single]}\n";
+    struct scene s;
+    scene_open(&s, text, 6);
+    is_int(scene_bind(&s, 1, "toy@1"), 1, "one");
+    is_int(scene_bind(&s, 1, "database@1"), -ERR_REFUSED, "conflicts with it");
+    is_text(s.err.text, "database conflicts with toy, which is on n1", "and says with what");
+    has_text(s.err.hint, "unbind toy from n1", "and what to do");
+    is_int(scene_bind(&s, 1, "web@1"), -ERR_REFUSED, "also when it is only needed");
+    is_text(s.err.text, "web@n1 requires database: database conflicts with toy, which is on n1",
+            "with the chain");
+    is_int(scene_bind(&s, 1, "database@2"), 1, "elsewhere it may");
+    is_int(scene_bind(&s, 1, "toy@2"), -ERR_REFUSED, "and then the other may not");
+    has_text(s.err.text, "toy is in conflict with database, which is on n2", "seen from there");
+    is_int(scene_bind(&s, 1, "joker@2"), -ERR_REFUSED, "nor one that provides it");
+    is_int(scene_bind(&s, 1, "other-db@2"), -ERR_REFUSED, "two that provide the same");
+    has_text(s.err.text, "other-db provides sql and so does database, which is on n2", "told so");
+    is_int(scene_bind(&s, 1, "play@2"), -ERR_REFUSED, "a conflict with a provided name");
+    is_int(scene_bind(&s, 1, "joker@3 toy@3"), -ERR_REFUSED, "a role beside what provides it");
+    has_text(s.err.hint, "only one of the two", "both of the request");
+    is_int(scene_bind(&s, 1, "toy@1 joker@1"), -ERR_REFUSED, "and the other way round");
+    is_int(scene_bind(&s, 1, "alone@4"), 1, "a role may conflict with what it provides");
+    is_int(scene_bind(&s, 1, "other@4"), -ERR_REFUSED, "which keeps others away");
+    is_int(s.world.noderoles.n, 3, "nothing refused left anything behind");
+    scene_close(&s);
+}
+
+static void test_cluster(void)
+{
+    static const char text[] = "barclamp: t\n"
+                               "roles:\n"
+                               "  - {name: base}\n"
+                               "  - {name: master, requires: [base], flags: [cluster]}\n"
+                               "  - {name: minion, requires: [master]}\n"
+                               "  - {name: friend, uses: [master]}\n";
+    struct scene s;
+    scene_open(&s, text, 8);
+    vec_push(&s.world.deployments, ((struct fake_deployment){"kid", 1}));
+    is_int(scene_bind(&s, 1, "minion@1 master@2 master@3"), 4, "all peers of a request");
+    is_text(scene_show(&s, "minion", 1), "minion@n1<-master@n2,master@n3", "are needed");
+    is_int(scene_bind(&s, 1, "master@4"), 1, "a new peer");
+    is_text(scene_show(&s, "minion", 1), "minion@n1<-master@n2,master@n3,master@n4",
+            "is needed by who needs the others");
+    is_int(scene_bind(&s, 1, "master@5 minion@6 friend@7"), 3, "live and new peers");
+    is_text(scene_show(&s, "minion", 6),
+            "minion@n6<-master@n2,master@n3,master@n4,master@n5", "are all needed");
+    is_text(scene_show(&s, "friend", 7), "friend@n7<-master@n2,master@n3,master@n4,master@n5",
+            "or used");
+    is_text(scene_show(&s, "minion", 1), "minion@n1<-master@n2,master@n3,master@n4,master@n5",
+            "also by the first");
+    is_int(scene_bind(&s, 2, "minion@8"), 1, "from below");
+    is_text(scene_show(&s, "minion", 8),
+            "minion@n8<-master@n2,master@n3,master@n4,master@n5", "all of the one above");
+    is_int(scene_bind(&s, 2, "master@8"), 1, "a peer in another deployment");
+    ok(!strstr(scene_show(&s, "minion", 1), "n8"), "is no peer of those");
+    scene_close(&s);
+}
+
+/* A new peer that stands below what needs its peers. */
+static void test_peer_circle(void)
+{
+    static const char text[] = "barclamp: t\n"
+                               "roles:\n"
+                               "  - {name: store-a, provides: [store]}\n"
+                               "  - {name: store-b, provides: [store], requires: [reader]}\n"
+                               "  - {name: master, requires: [store], flags: [cluster]}\n"
+                               "  - {name: reader, requires: [master]}\n"
+                               "  - {name: far, requires: [reader]}\n";
+    struct scene s;
+    scene_open(&s, text, 6);
+    is_int(scene_bind(&s, 1, "store-a@1 master@1 reader@2"), 3, "a cluster of one and its reader");
+    is_int(scene_bind(&s, 1, "store-b@3"), 1, "a store that needs the reader");
+    is_int(scene_bind(&s, 1, "master@3"), -ERR_CYCLE, "a peer on top of that");
+    has_text(s.err.text,
+             "master@n3 would become a peer that reader@n2 needs, but it needs store-b@n3",
+             "is refused with the circle");
+    is_int(scene_bind(&s, 1, "master@4"), 1, "a peer elsewhere is not");
+    scene_close(&s);
+
+    /* The same through noderoles that are all new. */
+    scene_open(&s, text, 6);
+    is_int(scene_bind(&s, 1, "store-b@1 master@1 reader@1"), -ERR_CYCLE, "in one request");
+    is_text(s.err.text, "store-b@n1 needs reader@n1 needs master@n1 needs store-b@n1",
+            "the circle is told");
+    scene_close(&s);
+}
+
+static void test_uses(void)
+{
+    static const char text[] = "barclamp: t\n"
+                               "roles:\n"
+                               "  - {name: watch}\n"
+                               "  - {name: near, flags: [implicit]}\n"
+                               "  - {name: app, uses: [watch, near, proxy]}\n"
+                               "  - {name: relay, provides: [proxy], uses: [proxy]}\n"
+                               "  - {name: cold, provides: [proxy]}\n";
+    struct scene s;
+    scene_open(&s, text, 6);
+    is_int(scene_bind(&s, 1, "app@1"), 1, "nothing used is created");
+    is_int(scene_bind(&s, 1, "watch@2 near@2 app@3"), 3, "what is there");
+    is_text(scene_show(&s, "app", 3), "app@n3<-watch@n2", "is used, unless implicit elsewhere");
+    is_int(scene_bind(&s, 1, "app@2"), 1, "on its node");
+    is_text(scene_show(&s, "app", 2), "app@n2<-watch@n2,near@n2", "an implicit one is");
+    is_int(scene_bind(&s, 1, "relay@4"), 1, "who provides what it uses");
+    is_text(scene_show(&s, "relay", 4), "relay@n4<-", "does not use itself");
+    is_int(scene_bind(&s, 1, "relay@5 cold@6"), 2, "but others");
+    is_text(scene_show(&s, "relay", 5), "relay@n5<-relay@n4", "who are there");
+    scene_close(&s);
+}
+
+static void test_jigs(void)
+{
+    static const char text[] = "barclamp: t\n"
+                               "jigs:\n"
+                               "  - {name: chef, implementation: shell, implementor: chef-server}\n"
+                               "  - {name: other, implementation: test}\n"
+                               "roles:\n"
+                               "  - {name: chef-server}\n"
+                               "  - {name: cooked, jig: chef}\n"
+                               "  - name: mixed\n"
+                               "    jig: shell\n"
+                               "    actions: {converge: [{name: a}, {name: b, type: other}]}\n"
+                               "  - name: implied\n"
+                               "    jig: shell\n"
+                               "    actions: {converge: [{name: a, type: chef}]}\n";
+    struct scene s;
+    scene_open(&s, text, 4);
+    is_int(scene_bind(&s, 1, "cooked@1"), 2, "the implementor comes along");
+    is_text(scene_show(&s, "cooked", 1), "cooked@n1<-chef-server@n1", "as a need");
+    is_int(scene_bind(&s, 1, "implied@1"), 1, "also for a task's jig");
+    is_text(scene_show(&s, "implied", 1), "implied@n1<-chef-server@n1", "of another type");
+    vec_push(&s.world.inactive, "other");
+    is_int(scene_bind(&s, 1, "mixed@1"), -ERR_REFUSED, "a jig that is off");
+    has_text(s.err.text, "mixed needs the jig other, which is not active", "is named");
+    has_text(s.err.hint, "activate the jig other", "with the remedy");
+    vec_push(&s.world.inactive, "chef");
+    is_int(scene_bind(&s, 1, "cooked@2"), -ERR_REFUSED, "so is the role's own");
+    s.world.jigs.at[0] = "unset";
+    is_int(scene_bind(&s, 1, "cooked@2"), -ERR_REFUSED, "a jig that nobody set up");
+    has_text(s.err.text, "not set up", "says so");
+    scene_close(&s);
+}
+
+static void test_names_and_nodes(void)
+{
+    struct scene s;
+    scene_open(&s, client_server, 2);
+    is_int(scene_bind(&s, 1, "clint@1"), -ERR_UNKNOWN_NAME, "no such role");
+    has_text(s.err.hint, "did you mean \"client\"", "but one like it");
+    is_int(scene_bind(&s, 1, "zzzzzzzz@1"), -ERR_UNKNOWN_NAME, "no such role at all");
+    is_text(s.err.hint, "", "gives no hint");
+    is_int(scene_bind(&s, 1, "top@7"), -ERR_UNKNOWN_NAME, "no such node");
+    s.world.nodes.at[1].gone = true;
+    is_int(scene_bind(&s, 1, "top@2"), -ERR_REFUSED, "a node on its way out");
+    has_text(s.err.text, "n2 is being removed", "is named");
+    struct bind_request req = {1, &(struct bind_item){str_of("clint"), 1, NULL}, 1};
+    struct plan *p = NULL;
+    is_int(planner_bind(s.cat, &s.world.face, &req, &p, NULL, NULL), -ERR_UNKNOWN_NAME,
+           "nobody has to read the error");
+    req.n_items = 0;
+    is_int(planner_bind(s.cat, &s.world.face, &req, &p, NULL, NULL), 0, "an empty request");
+    is_int(p->n_noderoles + p->n_tasks, 0, "gives an empty plan");
+    plan_free(p);
+    scene_close(&s);
+}
+
+/* Roles of an older generation live on, but this one knows nothing of them. */
+static void test_unknown_live_role(void)
+{
+    struct scene s;
+    scene_open(&s, client_server, 2);
+    scene_bind(&s, 1, "admin@1");
+    s.world.noderoles.at[0].role = "of-old";
+    is_int(scene_bind(&s, 1, "admin@1"), 1, "it holds no name on its node");
+    s.world.noderoles.at[1].removed = true;
+    is_int(scene_bind(&s, 1, "admin@1"), 1, "nor does one that is removed");
+    scene_close(&s);
+}
+
+static const struct value *parse(struct arena *a, const char *text)
+{
+    struct value *v = NULL;
+    struct err e;
+    json_parse(a, text, strlen(text), NULL, &v, &e);
+    return v;
+}
+
+static void test_data(void)
+{
+    static const char text[] =
+        "barclamp: t\n"
+        "roles:\n"
+        "  - name: db\n"
+        "    attributes:\n"
+        "      port: {schema: {type: integer, minimum: 1}, default: 5432}\n"
+        "      opts: {schema: {type: object, properties: {deep: {type: boolean, default: true}}},\n"
+        "             default: {a: 1, b: 2}}\n"
+        "  - {name: plain}\n";
+    struct scene s;
+    SCOPED_ARENA(mem);
+    scene_open(&s, text, 3);
+    struct bind_item items[2] = {{str_of("db"), 1, NULL}, {str_of("db"), 1, NULL}};
+    struct bind_request req = {1, items, 1};
+    struct plan *p = NULL;
+    uint64_t digest = 0, other = 0;
+    const struct value *data = NULL;
+    const struct catalog_role *db = catalog_role_get(s.cat, str_of("db"));
+
+    is_int(planner_data(&mem, db, NULL, &data, &digest, &s.err), 0, "defaults");
+    struct buf b = {0};
+    json_write_canonical(&b, data);
+    is_text(b.data, "{\"opts\":{\"a\":1,\"b\":2,\"deep\":true},\"port\":5432}", "all of them");
+    planner_data(&mem, db, parse(&mem, "{\"opts\":{\"b\":3},\"port\":7}"), &data, &other, &s.err);
+    buf_clear(&b);
+    json_write_canonical(&b, data);
+    is_text(b.data, "{\"opts\":{\"a\":1,\"b\":3,\"deep\":true},\"port\":7}", "user data over them");
+    ok(digest != other, "other data, other digest");
+    planner_data(&mem, db, parse(&mem, "{\"port\":5432}"), &data, &other, &s.err);
+    is_int(other, digest, "data equal to the defaults have their digest");
+    is_int(planner_data(&mem, db, parse(&mem, "[1]"), &data, &other, &s.err), -ERR_INVALID,
+           "data that is no map");
+    buf_done(&b);
+
+    items[0].user = parse(&mem, "{\"port\":0}");
+    is_int(planner_bind(s.cat, &s.world.face, &req, &p, NULL, &s.err), -ERR_INVALID, "bad data");
+    is_text(s.err.at, "/port", "where");
+    is_text(s.err.text, "db@n1: expected 1 or more", "and what");
+    items[0].user = parse(&mem, "{\"prt\":1}");
+    is_int(planner_bind(s.cat, &s.world.face, &req, &p, NULL, &s.err), -ERR_INVALID, "no attribute");
+    has_text(s.err.hint, "did you mean \"port\"", "but one like it");
+    items[0].user = parse(&mem, "{\"port\":1}");
+    req.n_items = 2;
+    is_int(planner_bind(s.cat, &s.world.face, &req, &p, NULL, &s.err), -ERR_INVALID,
+           "twice with different data");
+    has_text(s.err.text, "db@n1 is requested twice", "names it");
+    items[1].user = parse(&mem, "{\"port\":1}");
+    is_int(planner_bind(s.cat, &s.world.face, &req, &p, NULL, &s.err), 0, "twice the same");
+    is_text(p->noderoles[0].user.s, "{\"port\":1}", "its own data go along");
+    fake_apply(&s.world, p);
+    plan_free(p);
+    for (unsigned i = 0; i < 2; i++) {
+        struct planner_steps *steps = NULL;
+        items[0].user = parse(&mem, i ? "{\"port\":2}" : "{\"port\":1}");
+        req.n_items = 1;
+        is_int(planner_bind(s.cat, &s.world.face, &req, &p, &steps, &s.err), 0, "again");
+        is_int(p->n_noderoles, 0, "is nothing new");
+        is_int(steps->at[0].other_data, i, "other data are %s", i ? "told" : "not the case");
+        planner_steps_free(steps);
+        plan_free(p);
+    }
+    scene_close(&s);
+}
+
+static void test_steps(void)
+{
+    static const char text[] = "barclamp: t\n"
+                               "roles:\n"
+                               "  - {name: base, flags: [implicit]}\n"
+                               "  - {name: watch}\n"
+                               "  - {name: db, provides: [sql], requires: [base], flags: [cluster]}\n"
+                               "  - {name: web, requires: [sql, base], uses: [watch]}\n";
+    struct scene s;
+    SCOPED_ARENA(mem);
+    SCOPED_BUF(b);
+    scene_open(&s, text, 4);
+    vec_push(&s.world.deployments, ((struct fake_deployment){"kid", 1}));
+    scene_bind(&s, 1, "watch@1 db@1");
+    scene_bind(&s, 2, "base@3 web@2 db@3 db@2 base@3");
+    planner_steps_write(&b, s.steps);
+    is_text(b.data,
+            "bind base@n2 in kid: required by web@n2\n"
+            "bind base@n3 in kid: requested\n"
+            "bind db@n2 in kid: requested\n"
+            "    needs base@n2: on the same node\n"
+            "bind db@n3 in kid: requested\n"
+            "    needs base@n3: on the same node\n"
+            "bind web@n2 in kid: requested\n"
+            "    needs db@n2 for sql: provided on the same node\n"
+            "    needs db@n3 for sql: peer (kid)\n"
+            "    needs base@n2: created\n"
+            "    uses watch@n1: in the deployment (system)\n",
+            "the dry run");
+    buf_clear(&b);
+    json_write(&b, planner_steps_value(&mem, s.steps), 0);
+    has_text(b.data,
+             "{\"role\":\"base\",\"node\":\"n2\",\"why\":\"required\",\"by\":\"web@n2\","
+             "\"wanted\":\"base\",\"parents\":[]}",
+             "as a value");
+    has_text(b.data,
+             "{\"wanted\":\"sql\",\"noderole\":\"db@n3\",\"deployment\":\"kid\",\"found\":\"peer\","
+             "\"new\":true,\"used\":false}",
+             "with parents");
+    scene_bind(&s, 1, "web@2");
+    buf_clear(&b);
+    planner_steps_write(&b, s.steps);
+    is_text(b.data, "keep web@n2: bound already\n", "and what stays");
+    buf_clear(&b);
+    json_write(&b, planner_steps_value(&mem, s.steps), 0);
+    is_text(b.data,
+            "[{\"role\":\"web\",\"node\":\"n2\",\"why\":\"present\",\"id\":8,\"other_data\":false,"
+            "\"parents\":[]}]",
+            "as a value");
+    planner_steps_free(NULL);
+    is_text(bind_why_name(BIND_WHY_COUNT), "?", "a number that is no why");
+    is_text(bind_found_name(FOUND_COUNT), "?", "a number that is no way");
+    scene_close(&s);
+}
+
+/* A chain of roles longer than a message. */
+static void test_long_chain(void)
+{
+    struct buf text = {0};
+    struct scene s;
+    buf_puts(&text, "barclamp: t\nroles:\n  - {name: r0, flags: [abstract]}\n");
+    for (unsigned i = 1; i <= 40; i++)
+        buf_printf(&text, "  - {name: r%u, requires: [r%u]}\n", i, i - 1);
+    scene_open(&s, text.data, 1);
+    is_int(scene_bind(&s, 1, "r40@1"), -ERR_REFUSED, "a refusal far down");
+    is_text(s.err.text,
+            "r40@n1 requires r39: ...: r3@n1 requires r2: r2@n1 requires r1: r1@n1 requires r0: "
+            "r0 is abstract and cannot be bound",
+            "shows both ends of the chain");
+    buf_done(&text);
+    scene_close(&s);
+}
+
+int main(void)
+{
+    test_borrow();
+    test_order_of_request();
+    test_provides();
+    test_deployments();
+    test_conflicts();
+    test_cluster();
+    test_peer_circle();
+    test_uses();
+    test_jigs();
+    test_names_and_nodes();
+    test_unknown_live_role();
+    test_data();
+    test_steps();
+    test_long_chain();
+    return tap_done();
+}
