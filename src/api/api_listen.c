@@ -30,9 +30,9 @@ static int name_split(const char *address, struct listen_name *ret_name, struct 
     size_t n = colon ? (size_t)(colon - address) : 0;
     uint64_t port;
 
-    if (n > 2 && host[0] == '[' && host[n - 1] == ']') {
+    if (host[0] == '[') {
         host++;
-        n -= 2;
+        n = n > 2 && colon[-1] == ']' ? n - 2 : 0;
     } else if (memchr(host, ':', n)) {
         n = 0;
     }

@@ -30,7 +30,7 @@ struct yaml_reader {
      */
     size_t pos, line, column;
     size_t end_pos;    /* where the latest event that has an end ended */
-    struct buf quoted; /* the text of the latest quoted scalar */
+    struct buf scalar; /* the text of the latest quoted or block scalar */
 };
 
 /* --- places --- */
@@ -94,31 +94,60 @@ static struct str token_text(struct fy_token *token)
     return (struct str){s, s ? n : 0};
 }
 
+static int quoted_text(struct yaml_reader *r, size_t pos, struct str *ret_text)
+{
+    if (!yaml_quoted_text(&r->text, pos, &r->scalar)) {
+        int rc = err_set(r->e, ERR_SYNTAX, "malformed quoted text");
+        source_point(&r->text, r->pos, r->e);
+        return rc;
+    }
+    *ret_text = buf_str(&r->scalar);
+    return 0;
+}
+
+/* r->pos is at the sign; `theirs` is what libfyaml made of it. */
+static int block_text(struct yaml_reader *r, size_t content, struct str theirs,
+                      struct str *ret_text)
+{
+    struct yaml_block b = {.content = content, .parent = yaml_tree_column(&r->tree)};
+    b.folded = r->text.text[r->pos] == '>';
+    for (size_t i = r->pos + 1; i < r->text.n && i < r->pos + 3; i++) {
+        char c = r->text.text[i];
+        if (c == '+' || c == '-')
+            b.chomp = c;
+        else if (c >= '1' && c <= '9')
+            b.indicator = (uint32_t)(c - '0');
+        else
+            break;
+    }
+    yaml_block_text(&r->text, &b, &r->scalar);
+    *ret_text = buf_str(&r->scalar);
+    theirs.n = theirs.s ? strnlen(theirs.s, theirs.n) : 0; /* nothing at the end is a NUL to them */
+    if (yaml_block_agrees(*ret_text, theirs))
+        return 0;
+    int rc = err_set(r->e, ERR_SYNTAX, "a block of text that is not indented");
+    source_point(&r->text, r->pos, r->e);
+    err_hint(r->e, "indent the text deeper than its key, or write \"\" for no text");
+    return rc;
+}
+
 /* The text of a scalar, from the source wherever libfyaml could have damaged it. */
 static int scalar_text(struct yaml_reader *r, struct fy_event *ev, struct str *ret_text)
 {
-    enum fy_scalar_style style = fy_token_scalar_style(ev->scalar.value);
     const struct fy_mark *start = fy_event_start_mark(ev);
     *ret_text = token_text(ev->scalar.value);
-    if (start && (style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED)) {
-        if (!yaml_quoted_text(&r->text, start->input_pos, &r->quoted)) {
-            int rc = err_set(r->e, ERR_SYNTAX, "malformed quoted text");
-            source_point(&r->text, r->pos, r->e);
-            return rc;
-        }
-        *ret_text = buf_str(&r->quoted);
+    if (!start)
+        return 0;
+    switch (fy_token_scalar_style(ev->scalar.value)) {
+    case FYSS_SINGLE_QUOTED:
+    case FYSS_DOUBLE_QUOTED: return quoted_text(r, start->input_pos, ret_text);
+    case FYSS_LITERAL:
+    case FYSS_FOLDED: return block_text(r, start->input_pos, *ret_text, ret_text);
+    case FYSS_ANY:
+    case FYSS_PLAIN:
+    case FYSS_MAX:
+    default: return 0;
     }
-    if (start && (style == FYSS_LITERAL || style == FYSS_FOLDED)) {
-        ret_text->n = strnlen(ret_text->s, ret_text->n); /* an empty one at the end has a NUL */
-        if (!yaml_block_agrees(&r->text, r->pos, start->input_pos, yaml_tree_column(&r->tree),
-                               *ret_text)) {
-            int rc = err_set(r->e, ERR_SYNTAX, "a block of text that is not indented");
-            source_point(&r->text, r->pos, r->e);
-            err_hint(r->e, "indent the text deeper than its key, or write \"\" for no text");
-            return rc;
-        }
-    }
-    return 0;
 }
 
 static int yaml_document(struct yaml_reader *r)
@@ -306,6 +335,6 @@ int yaml_parse(struct arena *a, const char *text, size_t n, const struct yaml_op
         *ret_v = top;
     }
     yaml_tree_done(&r.tree);
-    buf_done(&r.quoted);
+    buf_done(&r.scalar);
     return rc;
 }

@@ -24,15 +24,29 @@ bool yaml_plain_real(struct str s, double *ret_r);
 
 /* --- the text of scalars --- */
 
+static inline bool yaml_is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+static inline bool yaml_is_break(char c)
+{
+    return c == '\n' || c == '\r';
+}
+
 /* Decodes the quoted scalar whose text starts at `at`, behind its quote.  False if it is malformed.
  */
 bool yaml_quoted_text(const struct source *text, size_t at, struct buf *out);
-/* True if `text` has all and only the lines that indentation gives to the block scalar with its
- * sign
- * (| or >) and its content at these places, inside something at column `parent` (from 0; -1: none).
- */
-bool yaml_block_agrees(const struct source *s, size_t sign, size_t content, int64_t parent,
-                       struct str text);
+
+struct yaml_block {
+    size_t content;     /* where its first line starts */
+    int64_t parent;     /* column of what it is in, from 0; -1: nothing */
+    bool folded;        /* > rather than | */
+    char chomp;         /* '-', '+' or '\0' */
+    uint32_t indicator; /* indentation given in the header, 0 for none */
+};
+void yaml_block_text(const struct source *s, const struct yaml_block *b, struct buf *out);
+/* True if both texts have the same characters, blanks and line breaks aside. */
+bool yaml_block_agrees(struct str ours, struct str theirs);
 
 /* --- events --- */
 

@@ -65,6 +65,7 @@ struct load {
     VEC(struct catalog_name) names;
     struct strmap by_barclamp, by_jig, by_pool, by_task, by_name;
     uint32_t *order;
+    bool limited; /* something was too large and not read: what refers to it is no fault */
 };
 
 /* --- saying what is wrong (catalog_report.c) --- */

@@ -261,7 +261,8 @@ int catalog_load(const struct catalog_source *source, const struct catalog_check
     load_init(&l, c);
     docs_collect(&l, source);
     docs_read(&l);
-    catalog_resolve(&l);
+    if (!l.limited)
+        catalog_resolve(&l);
     /* Circles are only sought among names that are all known. */
     if (!report->n_errors)
         catalog_order(&l);

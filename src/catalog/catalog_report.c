@@ -63,6 +63,7 @@ static struct catalog_entry *entry_add(struct catalog_report *r, enum catalog_se
 struct err *catalog_fault(struct load *l, enum catalog_severity severity, enum errcode code,
                           struct catalog_where where, const char *fmt, ...)
 {
+    l->limited |= code == ERR_LIMIT;
     struct catalog_entry *entry = entry_add(l->report, severity);
     char text[sizeof entry->err.text], at[sizeof entry->err.at];
     va_list ap;
@@ -82,6 +83,7 @@ struct err *catalog_fault(struct load *l, enum catalog_severity severity, enum e
 
 void catalog_fault_copy(struct load *l, uint32_t file, const struct err *e)
 {
+    l->limited |= e->code == ERR_LIMIT;
     struct catalog_entry *entry = entry_add(l->report, CATALOG_ERROR);
     if (!entry)
         return;
@@ -108,7 +110,7 @@ static int key_compare(const void *a, const void *b)
 #define BY(field)                                                                                  \
     if (x->field != y->field)                                                                      \
     return x->field < y->field ? -1 : 1
-    BY(lead.file);
+    BY(lead.file + 1); /* what is no file's fault comes first */
     BY(lead.line);
     BY(lead.column);
     BY(index);

@@ -130,10 +130,11 @@ static void task_draw(struct pen *pen, const struct progress_task *t, bool faile
 {
     const char *mark = pen->look->utf8 ? (failed ? "\u2717" : "\u25cf") : (failed ? "x" : "*");
     pen_put(pen, failed ? STYLE_BAD : STYLE_BUSY, "  %s ", mark);
+    bool wide = !pen->look->columns || pen->look->columns >= 100;
     pen_put(pen, STYLE_PLAIN, "%s", t->name);
-    pen_to(pen, 28);
+    pen_to(pen, wide ? 30 : 26);
     pen_put(pen, STYLE_PLAIN, "%s", t->node);
-    pen_to(pen, 52);
+    pen_to(pen, wide ? 64 : 54);
     if (failed) {
         pen_put(pen, STYLE_BAD, "%s", *t->reason ? t->reason : "failed");
         pen_put(pen, STYLE_DIM, "  anneal why task/%lld", (long long)t->id);

@@ -166,8 +166,8 @@ void term_clean(struct buf *b, const char *s, size_t n, unsigned keep)
             buf_putc(b, (char)c);
         } else if (c == '\r' && keep & TERM_LINES && at + 1 < n && s[at + 1] == '\n') {
             /* CRLF is a newline */
-        } else if (c == 033 && keep & TERM_COLORS && (sgr = sgr_length(s + at, n - at))) {
-            buf_put(b, s + at, sgr);
+        } else if (c == 033 && (sgr = sgr_length(s + at, n - at))) {
+            buf_put(b, s + at, keep & TERM_COLORS ? sgr : 0);
             len = sgr;
         } else if (c == '\n' || c == '\t' || c == '\r') {
             buf_putc(b, ' ');

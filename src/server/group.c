@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "server/checkpoint.h"
 #include "server/server_i.h"
 
 struct flight {
@@ -139,6 +140,7 @@ static void write_done(void *arg)
     group_free(f->group);
     free(f);
     dispatch_inbox(s);
+    checkpoint_consider(s);
     group_pump(s);
 }
 

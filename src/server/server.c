@@ -26,6 +26,14 @@ uint64_t server_wall_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
+struct anneal_options server_engine_options(const struct opts *o)
+{
+    return (struct anneal_options){.dead_after_ms = o->dead_after,
+                                   .dead_probes = (uint32_t)o->probe_count,
+                                   .suspect_percent = (uint32_t)o->suspect_percent,
+                                   .suspect_min = (uint32_t)o->suspect_min};
+}
+
 uint64_t server_now(const struct server *s)
 {
     return (uint64_t)((int64_t)loop_now_ms(s->loop) + s->clock_offset_ms);
@@ -222,7 +230,7 @@ int server_restore(struct server *s, struct err *e)
     s->clock_offset_ms = (int64_t)(meta.now_ms ? meta.now_ms : 1) - (int64_t)loop_now_ms(s->loop);
     s->ring_first = meta.journal_seq + 1;
     s->ring_last = meta.journal_seq;
-    return 0;
+    return store_checkpoint_find(s->store, meta.journal_seq, &s->checkpoint_seq, e);
 }
 
 static void stop_again(void *arg, const struct open_attempt *o)
@@ -314,10 +322,7 @@ int server_new(const struct server_options *o, struct server **ret_s, struct err
     s->data_dir = xstrdup(o->opts->data_dir);
     s->db_path = fs_join(s->data_dir, "anneal.db");
     s->log_dir = fs_join(s->data_dir, "logs");
-    s->engine_options = (struct anneal_options){
-        .dead_after_ms = o->opts->dead_after, .dead_probes = (uint32_t)o->opts->probe_count,
-        .suspect_percent = (uint32_t)o->opts->suspect_percent,
-        .suspect_min = (uint32_t)o->opts->suspect_min};
+    s->engine_options = server_engine_options(o->opts);
     s->ring_cap = o->opts->event_ring;
     s->ring = xcalloc(s->ring_cap, sizeof *s->ring);
     s->started_ms = server_wall_ms();

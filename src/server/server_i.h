@@ -190,6 +190,7 @@ struct server {
 };
 
 /* server.c */
+struct anneal_options server_engine_options(const struct opts *o);
 uint64_t server_now(const struct server *s);  /* engine time */
 uint64_t server_wall_ms(void);
 /* Applies an engine event now.  ERR_BUSY or the store's own error when writes are not taken. */

@@ -1,7 +1,8 @@
 /* test_golden.c - what loading says about whole catalogs, case by case
  *
- * tests/golden/catalog/<case>/in is a catalog, expect.txt the report followed, if it loads, by what was
- * loaded.  With --update as the last argument expect.txt is written instead; read the difference as code.
+ * tests/golden/catalog/<case>/in is a catalog, expect.txt the report followed, if it loads, by what
+ * was loaded.  With --update as the last argument expect.txt is written instead; read the
+ * difference as code.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tap.h"
@@ -53,8 +54,9 @@ static void action_write(struct buf *b, const struct catalog *c, const struct ca
     for (uint32_t i = 0; i < a->n_steps; i++) {
         const struct catalog_step *s = &a->steps[i];
         const struct catalog_task *t = &c->tasks[s->task];
-        buf_printf(b, "      %s by %s, repeat %s, hold %s, timeout %llu, deadline %llu, retries %u, "
-                      "back-off %llu%s%s",
+        buf_printf(b,
+                   "      %s by %s, repeat %s, hold %s, timeout %llu, deadline %llu, retries %u, "
+                   "back-off %llu%s%s",
                    t->name.s, c->jigs[s->jig].name.s, repeat_name((enum repeat)s->repeat),
                    hold_name((enum hold)t->hold), (unsigned long long)t->timeout_ms,
                    (unsigned long long)t->deadline_ms, t->retries,

@@ -23,9 +23,18 @@ static struct plan *sample(void)
     p->catalog = 300;
     p->n_defs = 1;
     p->defs = arena_new(&p->mem, struct plan_def, 1);
-    p->defs[0] = (struct plan_def){str_of("install"), str_of("db"), 3,     0x1122334455667788ull,
-                                   REPEAT_ONCE,       HOLD_NODE,    5,     2,
-                                   1000,              60000,        UINT64_MAX, str_of("{\"a\":1}")};
+    p->defs[0] = (struct plan_def){str_of("install"),
+                                   str_of("db"),
+                                   3,
+                                   0x1122334455667788ull,
+                                   REPEAT_ONCE,
+                                   HOLD_NODE,
+                                   5,
+                                   2,
+                                   1000,
+                                   60000,
+                                   UINT64_MAX,
+                                   str_of("{\"a\":1}")};
     p->n_noderoles = 2;
     p->noderoles = arena_new(&p->mem, struct plan_noderole, 2);
     p->noderoles[0] = (struct plan_noderole){.role = str_of("db"),

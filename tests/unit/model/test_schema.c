@@ -49,8 +49,8 @@ static const struct {
     {"{\"enum\":[]}", "1", "", "expected one of nothing"},
     {"{\"const\":{\"a\":1}}", "{\"a\":1}", "", NULL},
     {"{\"const\":7}", "8", "", "expected 7"},
-    {"{\"const\":\"0123456789012345678901234567890123456789012345678901234567890123456789\"}",
-     "8", "", "expected a string"},
+    {"{\"const\":\"0123456789012345678901234567890123456789012345678901234567890123456789\"}", "8",
+     "", "expected a string"},
     {"{\"minimum\":1}", "1", "", NULL},
     {"{\"minimum\":1}", "0", "", "expected 1 or more"},
     {"{\"minimum\":0.5}", "0", "", "expected 0.5 or more"},
@@ -228,14 +228,16 @@ static void test_refs(void)
     has_text(e.text, "does not exist", "nothing is found");
     is_int(schema_check_env(&env, parse(&mem, "{\"$ref\":\"#/x\"}"), known, &e), -ERR_INVALID,
            "another kind of reference");
-    is_int(schema_check_env(&env, parse(&mem, "{\"$ref\":\"#/components/schemas/None\"}"), known, &e),
-           -ERR_INVALID, "a name nobody has");
-    is_int(schema_check_env(&env, value_get(known, "Loop"), known, &e), -ERR_LIMIT, "round and round");
+    is_int(
+        schema_check_env(&env, parse(&mem, "{\"$ref\":\"#/components/schemas/None\"}"), known, &e),
+        -ERR_INVALID, "a name nobody has");
+    is_int(schema_check_env(&env, value_get(known, "Loop"), known, &e), -ERR_LIMIT,
+           "round and round");
     is_int(schema_check_self(&env, tree, &e), 0, "a good reference");
     is_int(schema_check_self(NULL, tree, &e), -ERR_INVALID, "is none without an environment");
     is_text(e.at, "/$ref", "where");
-    const struct value *full =
-        schema_defaults_env(&mem, &env, tree, parse(&mem, "{\"kids\":[{},{\"name\":\"x\"}]}"));
+    const struct value *full = schema_defaults_env(&mem, &env, tree,
+                                                   parse(&mem, "{\"kids\":[{},{\"name\":\"x\"}]}"));
     SCOPED_BUF(b);
     json_write(&b, full, 0);
     is_text(b.data, "{\"kids\":[{\"name\":\"n\"},{\"name\":\"x\"}],\"name\":\"n\"}",
@@ -249,7 +251,8 @@ static const struct {
 } schemas[] = {
     {"true", "", NULL},
     {"7", "", "expected a schema: a map, true or false"},
-    {"{\"type\":\"string\",\"minLength\":1,\"x-note\":5,\"examples\":[1],\"readOnly\":true}", "", NULL},
+    {"{\"type\":\"string\",\"minLength\":1,\"x-note\":5,\"examples\":[1],\"readOnly\":true}", "",
+     NULL},
     {"{\"tpye\":\"string\"}", "/tpye", "unknown keyword \"tpye\""},
     {"{\"zzzzzzzzzzzzz\":1}", "/zzzzzzzzzzzzz", "unknown keyword \"zzzzzzzzzzzzz\""},
     {"{\"type\":\"strng\"}", "/type", "expected the name of a type"},
@@ -279,7 +282,8 @@ static const struct {
     {"{\"pattern\":\"\\\\d+\"}", "/pattern", "\\d means nothing in a POSIX pattern"},
     {"{\"pattern\":\"(a)\\\\1\"}", "/pattern", "\\1 means nothing in a POSIX pattern"},
     {"{\"pattern\":\"((a{50}){50}){50}\"}", "/pattern", "pattern counts further than 1000 in all"},
-    {"{\"pattern\":\"a{2,99999999999999}\"}", "/pattern", "pattern counts further than 1000 in all"},
+    {"{\"pattern\":\"a{2,99999999999999}\"}", "/pattern",
+     "pattern counts further than 1000 in all"},
     {"{\"pattern\":\"a\\u0000b\"}", "/pattern", "pattern holds a NUL"},
     {"{\"pattern\":\"*a{,\"}", "/pattern", NULL},
 };
@@ -362,9 +366,9 @@ static void test_defaults(void)
     SCOPED_ARENA(mem);
     ok(!schema_defaults(&mem, parse(&mem, "{}"), NULL), "no default for nothing is nothing");
     /* A schema that holds itself twice would fill a tree of 2^64. */
-    struct value *known =
-        parse(&mem, "{\"T\":{\"default\":{},\"properties\":{\"a\":{\"$ref\":\"#/components/schemas/T\"},"
-                    "\"b\":{\"$ref\":\"#/components/schemas/T\"}}}}");
+    struct value *known = parse(
+        &mem, "{\"T\":{\"default\":{},\"properties\":{\"a\":{\"$ref\":\"#/components/schemas/T\"},"
+              "\"b\":{\"$ref\":\"#/components/schemas/T\"}}}}");
     struct schema_env env = {find, known};
     const struct value *full = schema_defaults_env(&mem, &env, value_get(known, "T"), NULL);
     ok(value_at(full, "a.a.a.a.a"), "what refers to itself is filled to a bound");

@@ -1,6 +1,7 @@
 /* test_selector.c - selectors that match, selectors that do not parse, and how they say so
  *
- * Random selectors are compared with a second reading of the grammar: plain recursion over sets of nodes.
+ * Random selectors are compared with a second reading of the grammar: plain recursion over sets of
+ * nodes.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tap.h"
@@ -178,7 +179,8 @@ static void test_faults(void)
     buf_puts(&text, ",x");
     is_int(selector_parse(&mem, buf_str(&text), &s, &e), -ERR_SYNTAX, "far to the right");
     is_text(e.at, "column 201", "columns count characters");
-    is_int(strlen(e.hint), strcspn(e.line, ",") ? 2 + 40 + 1 : 0, "and the mark is where it is shown");
+    is_int(strlen(e.hint), strcspn(e.line, ",") ? 2 + 40 + 1 : 0,
+           "and the mark is where it is shown");
     is_int(selector_parse(&mem, (struct str){"a\0b", 3}, &s, &e), -ERR_SYNTAX, "a NUL");
     is_int(selector_parse(&mem, str_of("a\xff"), &s, &e), -ERR_SYNTAX, "not UTF-8");
 }
@@ -234,8 +236,10 @@ static void test_words(void)
     static const struct {
         enum selector_word kind;
         const char *key, *text;
-    } want[] = {{SELECTOR_GROUP, "", "web"}, {SELECTOR_LABEL, "rack", "r1*"},
-                {SELECTOR_NAME, "", "n1"},   {SELECTOR_GLOB, "", "n[23]"},
+    } want[] = {{SELECTOR_GROUP, "", "web"},
+                {SELECTOR_LABEL, "rack", "r1*"},
+                {SELECTOR_NAME, "", "n1"},
+                {SELECTOR_GLOB, "", "n[23]"},
                 {SELECTOR_ALL, "", "*"}};
 
     char source[] = "@web&rack=r1*!(n1,n[23]),*";

@@ -211,7 +211,7 @@ static void test_refusals(void)
         ok(taskmsg_parse(&mem, str_of(cases[i].json), &m, &e) < 0, "refused: %s", cases[i].json);
         has_text(e.text, cases[i].text, "says: %s", cases[i].text);
         if (cases[i].at[0])
-            is_text(e.at, cases[i].at, "at %s", cases[i].at);
+            is_text(e.at, cases[i].at, "and where");
         is_int(m.task, 99, "and the message is untouched");
     }
 }

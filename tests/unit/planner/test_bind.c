@@ -26,7 +26,8 @@ static void scene_close(struct scene *s)
     catalog_unref(s->cat);
 }
 
-/* Binds "role@1 role@2 ..." (node numbers) in a deployment; the number of new noderoles, or -code. */
+/* Binds "role@1 role@2 ..." (node numbers) in a deployment; the number of new noderoles, or -code.
+ */
 static int scene_bind(struct scene *s, uint32_t deployment, const char *items)
 {
     struct bind_item list[32];
@@ -37,8 +38,8 @@ static int scene_bind(struct scene *s, uint32_t deployment, const char *items)
     snprintf(copy, sizeof copy, "%s", items);
     for (char *word; (word = strsep(&at, " "));) {
         char *node = strchr(word, '@');
-        list[req.n_items++] = (struct bind_item){{word, (size_t)(node - word)},
-                                                 (uint32_t)atoi(node + 1), NULL};
+        list[req.n_items++] = (struct bind_item){
+            {word, (size_t)(node - word)}, (uint32_t)atoi(node + 1), NULL};
     }
     planner_steps_free(s->steps);
     s->steps = NULL;
@@ -71,8 +72,7 @@ static const char *scene_show(struct scene *s, const char *role, uint32_t node)
         for (uint32_t id = 1, put = 0; id <= s->world.noderoles.n; id++)
             for (size_t k = 0; k < n->parents.n; k++)
                 if (n->parents.at[k] == id)
-                    buf_printf(&b, "%s%s@n%u", put++ ? "," : "",
-                               s->world.noderoles.at[id - 1].role,
+                    buf_printf(&b, "%s%s@n%u", put++ ? "," : "", s->world.noderoles.at[id - 1].role,
                                s->world.noderoles.at[id - 1].node);
     }
     const char *copy = arena_strdup(&s->world.mem, b.data ? b.data : "");
@@ -80,13 +80,14 @@ static const char *scene_show(struct scene *s, const char *role, uint32_t node)
     return copy;
 }
 
-static const char client_server[] = "barclamp: t\n"
-                                    "roles:\n"
-                                    "  - {name: admin, flags: [bootstrap]}\n"
-                                    "  - {name: server, requires: [admin]}\n"
-                                    "  - {name: lib, requires: [admin], flags: [implicit]}\n"
-                                    "  - {name: client, requires: [server, lib], flags: [implicit]}\n"
-                                    "  - {name: top, requires: [client]}\n";
+static const char client_server[] =
+    "barclamp: t\n"
+    "roles:\n"
+    "  - {name: admin, flags: [bootstrap]}\n"
+    "  - {name: server, requires: [admin]}\n"
+    "  - {name: lib, requires: [admin], flags: [implicit]}\n"
+    "  - {name: client, requires: [server, lib], flags: [implicit]}\n"
+    "  - {name: top, requires: [client]}\n";
 
 /* Borrowed from another node unless implicit; twice is once. */
 static void test_borrow(void)
@@ -186,8 +187,8 @@ static void test_deployments(void)
                                "  - {name: user, requires: [service]}\n";
     struct scene s;
     scene_open(&s, text, 9);
-    vec_push(&s.world.deployments, ((struct fake_deployment){"kid", 1}));     /* 2 */
-    vec_push(&s.world.deployments, ((struct fake_deployment){"sibling", 1})); /* 3 */
+    vec_push(&s.world.deployments, ((struct fake_deployment){"kid", 1}));      /* 2 */
+    vec_push(&s.world.deployments, ((struct fake_deployment){"sibling", 1}));  /* 3 */
     vec_push(&s.world.deployments, ((struct fake_deployment){"grandkid", 2})); /* 4 */
     is_int(scene_bind(&s, 3, "service@1"), 1, "in a sibling");
     is_int(scene_bind(&s, 2, "user@2"), 2, "does not count");
@@ -260,15 +261,15 @@ static void test_cluster(void)
     is_text(scene_show(&s, "minion", 1), "minion@n1<-master@n2,master@n3,master@n4",
             "is needed by who needs the others");
     is_int(scene_bind(&s, 1, "master@5 minion@6 friend@7"), 3, "live and new peers");
-    is_text(scene_show(&s, "minion", 6),
-            "minion@n6<-master@n2,master@n3,master@n4,master@n5", "are all needed");
+    is_text(scene_show(&s, "minion", 6), "minion@n6<-master@n2,master@n3,master@n4,master@n5",
+            "are all needed");
     is_text(scene_show(&s, "friend", 7), "friend@n7<-master@n2,master@n3,master@n4,master@n5",
             "or used");
     is_text(scene_show(&s, "minion", 1), "minion@n1<-master@n2,master@n3,master@n4,master@n5",
             "also by the first");
     is_int(scene_bind(&s, 2, "minion@8"), 1, "from below");
-    is_text(scene_show(&s, "minion", 8),
-            "minion@n8<-master@n2,master@n3,master@n4,master@n5", "all of the one above");
+    is_text(scene_show(&s, "minion", 8), "minion@n8<-master@n2,master@n3,master@n4,master@n5",
+            "all of the one above");
     is_int(scene_bind(&s, 2, "master@8"), 1, "a peer in another deployment");
     ok(!strstr(scene_show(&s, "minion", 1), "n8"), "is no peer of those");
     scene_close(&s);
@@ -444,7 +445,8 @@ static void test_data(void)
     is_text(s.err.at, "/port", "where");
     is_text(s.err.text, "db@n1: expected 1 or more", "and what");
     items[0].user = parse(&mem, "{\"prt\":1}");
-    is_int(planner_bind(s.cat, &s.world.face, &req, &p, NULL, &s.err), -ERR_INVALID, "no attribute");
+    is_int(planner_bind(s.cat, &s.world.face, &req, &p, NULL, &s.err), -ERR_INVALID,
+           "no attribute");
     has_text(s.err.hint, "did you mean \"port\"", "but one like it");
     items[0].user = parse(&mem, "{\"port\":1}");
     req.n_items = 2;
@@ -471,12 +473,13 @@ static void test_data(void)
 
 static void test_steps(void)
 {
-    static const char text[] = "barclamp: t\n"
-                               "roles:\n"
-                               "  - {name: base, flags: [implicit]}\n"
-                               "  - {name: watch}\n"
-                               "  - {name: db, provides: [sql], requires: [base], flags: [cluster]}\n"
-                               "  - {name: web, requires: [sql, base], uses: [watch]}\n";
+    static const char text[] =
+        "barclamp: t\n"
+        "roles:\n"
+        "  - {name: base, flags: [implicit]}\n"
+        "  - {name: watch}\n"
+        "  - {name: db, provides: [sql], requires: [base], flags: [cluster]}\n"
+        "  - {name: web, requires: [sql, base], uses: [watch]}\n";
     struct scene s;
     SCOPED_ARENA(mem);
     SCOPED_BUF(b);

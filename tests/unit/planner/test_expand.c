@@ -17,8 +17,8 @@ static struct plan *bind(const struct catalog *c, struct fake_world *w, const ch
     snprintf(copy, sizeof copy, "%s", items);
     for (char *word; (word = strsep(&at, " "));) {
         char *node = strchr(word, '@');
-        list[req.n_items++] = (struct bind_item){{word, (size_t)(node - word)},
-                                                 (uint32_t)atoi(node + 1), NULL};
+        list[req.n_items++] = (struct bind_item){
+            {word, (size_t)(node - word)}, (uint32_t)atoi(node + 1), NULL};
     }
     if (planner_bind(c, &w->face, &req, &p, NULL, &e) < 0) {
         printf("Bail out! %s\n", e.text);
@@ -59,24 +59,23 @@ static const char *show(struct fake_world *w, const struct plan *p)
 
 static void test_order(void)
 {
-    struct catalog *c = fake_catalog(
-        "barclamp: t\n"
-        "roles:\n"
-        "  - {name: base}\n"
-        "  - name: db\n"
-        "    jig: shell\n"
-        "    requires: [base]\n"
-        "    actions:\n"
-        "      converge:\n"
-        "        - {name: last, requires: [left, right]}\n"
-        "        - {name: left, requires: [first]}\n"
-        "        - {name: right, requires: [first]}\n"
-        "        - {name: first, requires: []}\n"
-        "        - {name: aside, requires: []}\n"
-        "  - name: web\n"
-        "    jig: shell\n"
-        "    requires: [db, base]\n"
-        "    actions: {converge: [{name: one}, {name: two}]}\n");
+    struct catalog *c = fake_catalog("barclamp: t\n"
+                                     "roles:\n"
+                                     "  - {name: base}\n"
+                                     "  - name: db\n"
+                                     "    jig: shell\n"
+                                     "    requires: [base]\n"
+                                     "    actions:\n"
+                                     "      converge:\n"
+                                     "        - {name: last, requires: [left, right]}\n"
+                                     "        - {name: left, requires: [first]}\n"
+                                     "        - {name: right, requires: [first]}\n"
+                                     "        - {name: first, requires: []}\n"
+                                     "        - {name: aside, requires: []}\n"
+                                     "  - name: web\n"
+                                     "    jig: shell\n"
+                                     "    requires: [db, base]\n"
+                                     "    actions: {converge: [{name: one}, {name: two}]}\n");
     struct fake_world w;
     fake_init(&w, c, 3);
     struct plan *p = bind(c, &w, "web@2 db@1 base@1");
@@ -161,7 +160,8 @@ static void test_definitions(void)
         "    rerun: always\n"
         "    actions:\n"
         "      converge:\n"
-        "        - {name: erase, params: {command: [x, 1]}, timeout: 2s, deadline: 3s, retries: 4,\n"
+        "        - {name: erase, params: {command: [x, 1]}, timeout: 2s, deadline: 3s, retries: "
+        "4,\n"
         "           backoff: 5s, hold: node, takes_down: true, survives_reboot: true}\n"
         "        - {name: again, repeat: safe, type: test}\n"
         "  - {name: quiet}\n");

@@ -1,8 +1,9 @@
 /* test_model.c - random catalogs and requests against a binder that only loops
  *
- * The naive binder below keeps one flat list of instances, asks every question by looking at all of them, and
- * proves the whole graph acyclic after the fact.  Both must agree on whether a request is refused, and if not on
- * every noderole, parent, need and cohort.  A seed that fails can be given as an argument.
+ * The naive binder below keeps one flat list of instances, asks every question by looking at all of
+ * them, and proves the whole graph acyclic after the fact.  Both must agree on whether a request is
+ * refused, and if not on every noderole, parent, need and cohort.  A seed that fails can be given
+ * as an argument.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tap.h"
@@ -210,7 +211,8 @@ static void naive_bind(struct naive *v, const struct bind_request *req)
                 naive_link(v, i, (uint32_t)found);
         }
     }
-    /* Peers: who needs one needs all of that role and deployment; of old needs only new peers count. */
+    /* Peers: who needs one needs all of that role and deployment; of old needs only new peers
+     * count. */
     for (uint32_t i = 0; i < v->n && !v->refused; i++)
         for (uint32_t k = 0, n = v->at[i].n_parents; k < n; k++) {
             struct instance parent = v->at[v->at[i].parents[k]];
@@ -252,9 +254,8 @@ static const char *noderole_wrong(const struct naive *v, const struct plan *p, u
             known |= x->parents[k] == parent;
         if (!known)
             return "another parent";
-        uint32_t below = r->parents[i] & PLAN_NEW
-                             ? p->noderoles[r->parents[i] & ~PLAN_NEW].cohort
-                             : v->at[parent].cohort;
+        uint32_t below = r->parents[i] & PLAN_NEW ? p->noderoles[r->parents[i] & ~PLAN_NEW].cohort
+                                                  : v->at[parent].cohort;
         cohort = below + 1 > cohort ? below + 1 : cohort;
     }
     return cohort == r->cohort ? NULL : "cohort";

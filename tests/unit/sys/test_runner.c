@@ -277,7 +277,7 @@ static void test_takeover(const char *dir)
     is_int(finish(&first, NULL, 0), 5, "attempt 3 ended in its own way");
 
     struct run_id five = {lock, 3, 5, 0, "60000", NULL}, six = {lock, 3, 6, 0, "60000", NULL};
-    first = begin(&five, "trap 'echo 1' TERM; echo $$; while :; do sleep 1000; done");
+    first = begin(&five, "trap 'echo 1' TERM; echo $$; while :; do sleep 1000 & wait; done");
     is_int(read_pids(&first, p, 1), 1, "attempt 5 runs and does not heed TERM");
     struct run_case waiting = begin(&six, "exit 0");
     is_int(read_pids(&first, p, 1), 1, "attempt 6 has asked it to end");

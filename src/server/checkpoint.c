@@ -1,0 +1,119 @@
+/* checkpoint.c - taking checkpoints and keeping the journal within its bounds
+ *
+ * The state is serialised on the loop thread when memory equals the store (nothing open, nothing flying); chunks are
+ * written by the writer thread between groups, so that no transaction is long.  Events go only once a
+ * checkpoint above them is complete: what is kept can always be replayed from its beginning.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/checkpoint.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "server/server_i.h"
+
+enum { CHECKPOINT_EVERY = 200000, CHUNK_BYTES = 1 << 20, TRIM_SLICE = 5000 };
+
+struct taking {
+    struct server *server;
+    struct buf body;
+    uint64_t seq;
+    size_t at;
+    uint32_t chunk;
+    uint64_t trim_below; /* journal numbers below it go */
+    bool trimming;
+    struct err failure;
+};
+
+static void work(void *arg);
+
+/* One chunk or one slice of trimming per job: groups get their turn in between. */
+static void done(void *arg)
+{
+    struct taking *t = arg;
+    struct server *s = t->server;
+    if (t->failure.code != ERR_NONE) {
+        log_err(LOG_WARN, "checkpoint", &t->failure);
+    } else if (t->at < t->body.len || t->trimming) {
+        pool_submit(s->writer, work, done, t);
+        return;
+    } else {
+        log_line(LOG_DEBUG, "checkpoint", LOGI("journal", t->seq), LOGI("bytes", t->body.len));
+    }
+    s->checkpointing = false;
+    buf_done(&t->body);
+    free(t);
+}
+
+static void work(void *arg)
+{
+    struct taking *t = arg;
+    struct store *store = t->server->store;
+    if (t->at < t->body.len) {
+        size_t n = t->body.len - t->at < CHUNK_BYTES ? t->body.len - t->at : CHUNK_BYTES;
+        bool last = t->at + n == t->body.len;
+        if (store_checkpoint_put(store, t->seq, t->chunk++, last,
+                                 (struct str){t->body.data + t->at, n}, &t->failure) >= 0)
+            t->at += n;
+        t->trimming = last && t->trim_below > 1;
+        return;
+    }
+    uint32_t deleted = 0;
+    if (store_trim(store, ROWS_JOURNAL, 1, t->trim_below - 1, TRIM_SLICE, &deleted, &t->failure) <
+        0)
+        return;
+    if (deleted < TRIM_SLICE) {
+        t->trimming = false;
+        if (store_trim(store, ROWS_PLAN, 1, t->trim_below - 1, 0, &deleted, &t->failure) >= 0)
+            (void)store_checkpoint_drop(store, t->trim_below, &t->failure);
+    }
+}
+
+struct age {
+    uint64_t before_ms, seq;
+};
+
+static int older(void *arg, enum row_table t, const void *row, struct err *e)
+{
+    struct age *a = arg;
+    const struct row_journal *r = row;
+    (void)t;
+    (void)e;
+    a->seq = r->wall_ms < a->before_ms ? r->id : 0;
+    return 0;
+}
+
+/* The checkpoint to keep from: the newest one whose own event is older than journal_keep, or, when the store is too
+ * large, the newest of all. */
+static uint64_t trim_point(struct server *s)
+{
+    struct err e;
+    uint64_t seq = 0;
+    if (store_checkpoint_find(s->reader, commit_seq(s->commit), &seq, &e) < 0 || !seq)
+        return 0;
+    if (store_bytes(s->reader) > s->opts->journal_keep_bytes)
+        return seq + 1;
+    struct age age = {server_wall_ms() - s->opts->journal_keep, 0};
+    if (store_range(s->reader, ROWS_JOURNAL, seq, seq, false, 1, older, &age, &e) < 0 || !age.seq)
+        return 0;
+    return age.seq + 1;
+}
+
+void checkpoint_consider(struct server *s)
+{
+    uint64_t seq = commit_seq(s->commit);
+    uint64_t every = (uint64_t)anneal_task_end(s->engine) * 2; /* a large state is copied less often */
+    if (every < CHECKPOINT_EVERY)
+        every = CHECKPOINT_EVERY;
+    if (s->checkpointing || s->flying || commit_has_work(s->commit) ||
+        seq < s->checkpoint_seq + every)
+        return;
+    struct taking *t = xcalloc(1, sizeof *t);
+    t->server = s;
+    t->seq = seq;
+    t->trim_below = trim_point(s);
+    anneal_save(s->engine, &t->body);
+    s->checkpoint_seq = seq;
+    s->checkpointing = true;
+    pool_submit(s->writer, work, done, t);
+}

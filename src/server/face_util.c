@@ -1,0 +1,105 @@
+/* face_util.c - what every operation asks of its call: ids, revisions, fields, names that were meant */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "server/server_i.h"
+
+enum { NEAR_AMONG = 20000 }; /* beyond so many names a typo is not worth the search */
+
+int face_u32(const char *text, const char *what, uint32_t *ret_id, struct err *e)
+{
+    uint64_t id;
+    if (!text || text_u64(str_of(text), UINT32_MAX, &id, e) < 0 || id == 0)
+        return face_not_found(e, what, text ? text : "");
+    *ret_id = (uint32_t)id;
+    return 0;
+}
+
+int face_match(const struct server_call *c, uint64_t rev, const char *what, const char *name,
+               struct err *e)
+{
+    uint64_t asked;
+    /* Absent: the face that needs one refuses before it comes here. */
+    if (!c->if_match || strcmp(c->if_match, "*") == 0)
+        return 0;
+    if (text_u64(str_of(c->if_match), UINT64_MAX, &asked, e) >= 0 && asked == rev)
+        return 0;
+    err_set(e, ERR_STALE, "%s %s has revision %" PRIu64 ", not %s", what, name, rev, c->if_match);
+    return err_hint(e, "somebody changed it: read it again, then write with If-Match \"%" PRIu64
+                       "\", or with * to overwrite",
+                    rev);
+}
+
+int face_not_found(struct err *e, const char *what, const char *name)
+{
+    return face_not_found_near(e, what, name, NULL);
+}
+
+int face_not_found_near(struct err *e, const char *what, const char *name,
+                        const struct strmap *by_name)
+{
+    const char *near = NULL;
+    int r = err_set(e, ERR_NOT_FOUND, "there is no %s %s", what, name);
+    if (by_name && by_name->live <= NEAR_AMONG) {
+        const char **all = xcalloc(by_name->n ? by_name->n : 1, sizeof *all);
+        for (size_t i = 0; i < by_name->n; i++)
+            all[i] = by_name->at[i].key; /* NULL for what is gone: passed over */
+        near = text_nearest(str_of(name), all, by_name->n);
+        free(all);
+    }
+    if (near)
+        err_hint(e, "did you mean \"%s\"?", near);
+    else
+        err_hint(e, "`anneal %s list` shows what there is", what);
+    return r;
+}
+
+struct str face_body_text(const struct server_call *c, const char *key)
+{
+    return value_as_str(value_get(c->body, key));
+}
+
+/* ---- selectors ---- */
+
+struct asked_node { /* the body is read only if a term asks for it */
+    struct arena *mem;
+    const char *text;
+    const struct value *body;
+};
+
+static const struct value *asked_body(struct asked_node *n)
+{
+    if (!n->body)
+        n->body = view_json(n->mem, n->text);
+    return n->body;
+}
+
+static struct str asked_label(void *ctx, struct str key)
+{
+    const struct value *v = value_get_str(value_get(asked_body(ctx), "labels"), key);
+    return value_is(v, VALUE_STRING) ? value_as_str(v) : (struct str){NULL, 0};
+}
+
+static bool asked_group(void *ctx, struct str group)
+{
+    const struct value *groups = value_get(asked_body(ctx), "groups");
+    for (uint32_t i = 0; value_is(groups, VALUE_LIST) && i < groups->n; i++)
+        if (str_eq(value_as_str(&groups->items[i]), group))
+            return true;
+    return false;
+}
+
+bool face_node_match(const struct server *s, struct arena *scratch, const struct selector *sel,
+                     uint32_t node)
+{
+    struct asked_node asked = {.mem = scratch, .text = s->inv.nodes.at[node].body};
+    const struct selector_node face = {.name = str_of(s->inv.nodes.at[node].name),
+                                       .label = asked_label,
+                                       .in_group = asked_group,
+                                       .ctx = &asked};
+    arena_reset(scratch);
+    return selector_match(sel, &face);
+}

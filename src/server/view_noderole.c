@@ -1,0 +1,93 @@
+/* view_noderole.c - noderoles and the deployments they belong to, as values
+ *
+ * A noderole in a list is without what grows with it: tasks, data, children.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/server_i.h"
+
+static void put_id(struct arena *a, struct value *map, const char *key, uint32_t id)
+{
+    value_set(a, map, key, id ? value_int(a, id) : value_null(a));
+}
+
+static void put_whole(struct server *s, struct arena *a, struct value *v,
+                      const struct noderole_view *e)
+{
+    const struct inv_noderole *n = &s->inv.noderoles.at[e->id];
+    struct value *tasks = value_list(a);
+    uint32_t n_children;
+    const uint32_t *children = anneal_children(s->engine, e->id, &n_children);
+
+    for (uint32_t i = 0; i < e->n_tasks; i++)
+        value_add(a, tasks, value_int(a, e->first_task + i));
+    value_set(a, v, "children", view_ids(a, children, n_children));
+    value_set(a, v, "tasks", tasks);
+    value_set(a, v, "data", view_json(a, n->user));
+    value_set(a, v, "wall", view_json(a, n->wall));
+}
+
+struct value *view_noderole(struct server *s, struct arena *a, uint32_t id, bool full)
+{
+    const struct inv_noderole *n = &s->inv.noderoles.at[id];
+    struct value *v = value_map(a);
+    struct noderole_view e = {.id = id};
+    uint32_t n_parents;
+
+    (void)anneal_noderole(s->engine, id, &e);
+    const uint32_t *parents = anneal_parents(s->engine, id, &n_parents);
+    value_put_int(a, v, "id", id);
+    value_put_text(a, v, "role", view_role_name(s, id));
+    value_put_text(a, v, "node", view_node_name(s, e.node));
+    value_put_text(a, v, "deployment", view_deployment_name(s, n->deployment));
+    value_put_text(a, v, "state", noderole_state_name(e.state));
+    value_put_text(a, v, "reason", reason_name(e.reason));
+    value_put_text(a, v, "target", target_name(e.target));
+    value_put_int(a, v, "generation", e.generation);
+    value_put_int(a, v, "cohort", e.cohort);
+    value_put_int(a, v, "incarnation", e.incarnation);
+    value_put_int(a, v, "run_count", e.run_count);
+    value_set(a, v, "parents", view_ids(a, parents, n_parents));
+    put_id(a, v, "operation", e.operation);
+    value_put_int(a, v, "rev", n->rev);
+    if (full)
+        put_whole(s, a, v, &e);
+    return v;
+}
+
+/* Instances are listed by role and deployment, so a deployment's are found without looking at any other's. */
+static void count_states(const struct server *s, uint32_t deployment,
+                         uint32_t counts[NODEROLE_STATE_COUNT])
+{
+    const struct u64map *m = &s->inv.instances;
+    for (size_t i = 0; i < m->n; i++) {
+        if (!m->at[i].live || (uint32_t)m->at[i].key != deployment)
+            continue;
+        const struct id_list *l = &s->inv.lists.at[m->at[i].val];
+        for (size_t k = 0; k < l->ids.n; k++) {
+            struct noderole_view v;
+            if (anneal_noderole(s->engine, l->ids.at[k], &v))
+                counts[v.state]++;
+        }
+    }
+}
+
+struct value *view_deployment(struct server *s, struct arena *a, uint32_t id)
+{
+    const struct inv_deployment *d = &s->inv.deployments.at[id];
+    const struct value *body = view_json(a, d->body);
+    uint32_t counts[NODEROLE_STATE_COUNT] = {0};
+    struct value *v = value_map(a), *states = value_map(a);
+
+    count_states(s, id, counts);
+    for (int i = 0; i < NODEROLE_STATE_COUNT; i++)
+        if (counts[i] && i != NODEROLE_REMOVED)
+            value_put_int(a, states, noderole_state_name((enum noderole_state)i), counts[i]);
+    value_put_int(a, v, "id", id);
+    value_put_text(a, v, "name", d->name);
+    value_put_text(a, v, "parent", d->parent ? view_deployment_name(s, d->parent) : NULL);
+    value_put_text(a, v, "description", value_as_text(value_get(body, "description"), ""));
+    value_put_text(a, v, "created_at", view_time(a, d->created_ms));
+    value_set(a, v, "noderoles", states);
+    value_put_int(a, v, "rev", d->rev);
+    return v;
+}

@@ -1,0 +1,97 @@
+/* sim.h - the simulator: the real engine and the real commit step in virtual time, from one seed
+ *
+ * A run makes a world out of its seed (nodes, workers, pools, plans), breaks it in every way that is switched
+ * on, checks the invariants of docs/rfc/01-engine.md section 11 after every step, then heals it and
+ * requires that every task passes.  What a run does and prints depends on its options and on the version
+ * of the program, on nothing else: no clock, no address, no order of a hash.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+
+/* What can go wrong, each switched by name.  The second list is drawn from at random moments with these
+ * weights; the first acts where it belongs: on a message, a commit, a run. */
+#define SIM_HABITS(X)                                                                              \
+    X(LOSE, "lose", 0)       /* a message is lost */                                               \
+    X(DOUBLE, "double", 0)   /* a message arrives twice */                                         \
+    X(DELAY, "delay", 0)     /* a message comes late, after younger ones */                        \
+    X(FAIL, "fail", 0)       /* runs fail, time out, are refused */                                \
+    X(AGAIN, "again", 0)     /* runs answer: not yet */                                            \
+    X(EXPORTS, "exports", 0) /* runs return something new */                                       \
+    X(DEAF, "deaf", 0)       /* a run does not end when told to */                                 \
+    X(CRASH, "crash", 0)     /* the server dies between any two of its steps */                    \
+    X(REFUSE, "refuse", 0)   /* the store refuses a commit */                                      \
+    X(UNKNOWN, "unknown", 0) /* the store commits and says that it failed */
+#define SIM_STRIKES(X)                                                                             \
+    X(WORKER, "worker", 3)   /* a worker dies with all it holds */                                 \
+    X(CAPACITY, "capacity", 2)                                                                     \
+    X(SILENT, "silent", 6)   /* a node does not answer for a while */                              \
+    X(DEATH, "death", 3)     /* long enough to be called dead */                                   \
+    X(REBOOT, "reboot", 4)                                                                         \
+    X(REPLACE, "replace", 1) /* another machine comes up under its name */                         \
+    X(MASS, "mass", 1)       /* many nodes fall silent together */                                 \
+    X(WORD, "word", 1)       /* an operator declares a node dead */                                \
+    X(UNAVAILABLE, "unavailable", 4)                                                               \
+    X(SLOTS, "slots", 2)                                                                           \
+    X(JIG, "jig", 2)         /* switched off, or without workers */                                \
+    X(POOL, "pool", 4)       /* resized, closed, taken elsewhere */                                \
+    X(FREEZE, "freeze", 1)   /* policy: an error freezes its node */                               \
+    X(CANCEL, "cancel", 3)                                                                         \
+    X(POKE, "poke", 4)                                                                             \
+    X(RERUN, "rerun", 4)                                                                           \
+    X(DATA, "data", 5)                                                                             \
+    X(NONSENSE, "nonsense", 3) /* requests that must be refused and change nothing */
+#define SIM_FAULTS(X) SIM_HABITS(X) SIM_STRIKES(X)
+enum sim_fault {
+#define X(id, name, weight) SIM_##id,
+    SIM_FAULTS(X)
+#undef X
+    SIM_FAULT_COUNT
+};
+#define SIM_FAULTS_ALL ((1ull << SIM_FAULT_COUNT) - 1)
+const char *sim_fault_name(enum sim_fault f);
+/* "all", "none", or names separated by commas; false if one is unknown. */
+bool sim_faults_parse(const char *text, uint64_t *ret_faults);
+void sim_faults_write(struct buf *b, uint64_t faults);
+
+struct sim_options { /* 0: drawn from the seed */
+    uint64_t seed;
+    uint32_t events; /* engine events before healing begins; 0: 10,000 */
+    uint32_t nodes, noderoles;
+    uint64_t faults; /* bits 1 << enum sim_fault */
+    bool verbose;    /* print every step */
+};
+
+#define SIM_COUNTS(X)                                                                              \
+    X(events) X(stale) X(refused) X(starts) X(asks) X(groups) X(slices) X(restores) X(replays)     \
+    X(digests) X(losses) X(stalls) X(plans) X(tasks) X(noderoles) X(fenced)
+struct sim_report {
+    bool failed;
+    char what[600];     /* the invariant and the object, or the wedge */
+    uint64_t step;      /* of the failure, or the last */
+    uint64_t trail;     /* digest of everything that happened */
+    uint64_t virtual_ms;
+#define X(name) uint64_t name;
+    SIM_COUNTS(X)
+#undef X
+    uint64_t faults[SIM_FAULT_COUNT];
+};
+
+/* One run in this process.  history (may be NULL) gets the last steps before a failure. */
+void sim_run(const struct sim_options *o, struct sim_report *ret, struct buf *history);
+/* One run in a child process: a crash of the engine itself is a failure like any other. */
+void sim_run_apart(const struct sim_options *o, struct sim_report *ret, struct buf *history);
+/* Looks for a smaller run that still fails: fewer events, fewer kinds of faults, a smaller world. */
+struct sim_options sim_shrink(const struct sim_options *o, const struct sim_report *failure);
+/* The command line that repeats a run. */
+void sim_command(struct buf *b, const struct sim_options *o);
+
+/* `anneal sim`; argv[0] is the verb.  Writes to standard output; returns the exit code. */
+int sim_main(int argc, char **argv);
+
+#endif

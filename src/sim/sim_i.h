@@ -1,0 +1,262 @@
+/* sim_i.h - one simulated world, shared by the files of this directory only
+ *
+ * Three parties that know each other only by messages: the world (nodes and what is true of them), the workers
+ * (what runs, what they keep until it is acknowledged) and the server (engine, commit step, store, leases).
+ * An agenda holds what will happen; the loop in sim_run.c takes the earliest.  Next to the engine runs
+ * a plain book of what has been durable, sent and started, against which the checks compare.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SIM_SIM_I_H
+#define SIM_SIM_I_H
+
+#include "annealer/annealer.h"
+#include "base/alloc.h"
+#include "base/digest.h"
+#include "model/plan.h"
+#include "model/taskmsg.h"
+#include "server/commit.h"
+#include "server/lease.h"
+#include "sim/sim.h"
+#include "store/store.h"
+
+/* ---- chance: one stream per party, so that switching off one kind of fault leaves the others alone ---- */
+struct rng {
+    uint64_t key, n;
+};
+static inline uint64_t rng_next(struct rng *r)
+{
+    uint64_t n = ++r->n;
+    return mix64(mix64(r->key, n), n);
+}
+static inline uint32_t rng_below(struct rng *r, uint32_t n) /* n > 0 */
+{
+    return (uint32_t)(((rng_next(r) >> 32) * n) >> 32);
+}
+static inline uint32_t rng_from(struct rng *r, uint32_t low, uint32_t high) /* both included */
+{
+    return low + rng_below(r, high - low + 1);
+}
+static inline bool rng_chance(struct rng *r, uint32_t per_mille)
+{
+    return rng_below(r, 1000) < per_mille;
+}
+
+/* ---- agenda ---- */
+enum agenda_kind {
+    AGENDA_TASK,      /* TASK arrives at a worker */
+    AGENDA_STOP,      /* CANCEL arrives at a worker */
+    AGENDA_ACK,       /* ACK arrives at a worker */
+    AGENDA_RUN_END,   /* a run ends on its node */
+    AGENDA_BEAT,      /* a worker beats */
+    AGENDA_BEAT_CAME, /* its beat arrives at the server */
+    AGENDA_RESULT,    /* RESULT arrives at the server */
+    AGENDA_WORKER_UP,
+    AGENDA_CAPACITY,  /* the server notices which workers there are */
+    AGENDA_CLOSE,     /* the open group is closed */
+    AGENDA_SLICE,     /* one transaction of the closed group is written */
+    AGENDA_RELEASE,   /* its messages leave */
+    AGENDA_SERVER_UP,
+    AGENDA_LEASES,    /* leases are looked at */
+    AGENDA_PROBE,     /* a node is probed */
+    AGENDA_NODE_UP,
+    AGENDA_NODE_BACK, /* an operator makes a node available again */
+    AGENDA_JIG_BACK,
+    AGENDA_POOL_BACK,
+    AGENDA_CHAOS,
+    AGENDA_CARE,      /* an operator looks after failures */
+    AGENDA_PLAN,      /* another plan is applied */
+};
+struct agenda_item {
+    uint64_t at_ms, no; /* no: order of entry, so that ties are not left to the heap */
+    uint64_t exports;
+    uint32_t task, attempt, ask, again_ms;
+    uint32_t who;  /* worker or node */
+    uint32_t life; /* of the worker or server it belongs to; later lives ignore it */
+    uint8_t kind, outcome;
+};
+struct agenda {
+    VEC(struct agenda_item) heap;
+    uint64_t next_no;
+};
+void sim_agenda_push(struct agenda *g, struct agenda_item item);
+struct agenda_item sim_agenda_pop(struct agenda *g); /* not empty */
+
+/* ---- workers and the network ---- */
+enum { SIM_WORKERS_MOST = 3, SIM_JIGS_MOST = 3, SIM_POOLS_MOST = 4, SIM_TENANTS_MOST = 2 };
+enum work_state { WORK_RUNS, WORK_ENDED };
+struct sim_work { /* an attempt at one ask, held by a worker */
+    uint32_t task, attempt, ask, again_ms;
+    uint32_t node_life; /* of its node when it started */
+    uint64_t exports;
+    uint8_t state, outcome;
+    bool deaf, stopped;
+};
+struct sim_worker {
+    bool up;
+    uint32_t life, capacity;
+    uint32_t jigs; /* bits by id */
+    VEC(struct sim_work) work;
+};
+struct sim_node { /* what is true, whatever the server believes */
+    bool up;
+    uint32_t life; /* raised when what runs on it ends with it */
+    uint64_t machine, boot;
+};
+struct sim_def {
+    uint32_t jig;
+    uint8_t repeat, hold, flags;
+    uint64_t timeout_ms;
+};
+struct sim_task { /* the book: what the outside world saw of a task */
+    uint32_t def, node;
+    uint32_t durable_attempt, durable_ask; /* highest whose row is stored */
+    uint32_t run_attempt, run_ask;         /* highest that a node's runner ever started */
+    bool running;                          /* a process of it exists on the node */
+    bool once_open;                        /* `once`: started, and the server does not know the outcome */
+    uint64_t once_group;                   /* where it learned the outcome; not true before that is durable */
+    uint64_t turn_mark;                    /* starts, when it last lacked more than its turn */
+};
+
+/* ---- the server ---- */
+enum { SIM_DIGESTS_KEPT = 8 };
+struct sim_digest { /* of memory when a group was closed */
+    uint64_t group, digest;
+};
+struct sim_ack {
+    uint64_t group; /* not before this is durable */
+    uint32_t worker, task, attempt, ask;
+};
+enum sim_fate { FATE_NONE, FATE_VERIFY, FATE_CRASH, FATE_REFUSE, FATE_UNKNOWN };
+struct sim_server {
+    bool up, closing, close_wanted;
+    uint32_t life;
+    uint64_t skew_ms; /* the world's time minus the engine's: time away does not count */
+    struct store *store;
+    struct anneal *engine;
+    struct commit *commit;
+    struct lease *lease;
+    struct group *group; /* closed, being written */
+    size_t slice;        /* next of its transactions */
+    uint64_t durable;    /* last group that is */
+    uint32_t close_at;   /* events that close a group */
+    VEC(struct sim_ack) acks;
+    VEC(struct dispatch) sends_open, stops_open, sends_closed, stops_closed; /* as the engine asked */
+    /* What will happen to it, decided when a group closes so that its digest is known. */
+    enum sim_fate fate;
+    uint64_t fate_group;
+    uint32_t fate_steps;
+    bool fate_armed;
+    struct sim_digest digests[SIM_DIGESTS_KEPT];
+    struct buf checkpoint, checkpoint_next;
+    uint64_t checkpoint_seq, checkpoint_next_seq, checkpoint_next_group;
+};
+
+enum sim_phase { PHASE_CHAOS, PHASE_HEAL };
+enum { SIM_TRACE_KEPT = 32 };
+struct sim_step {
+    uint64_t no, at_ms;
+    struct event ev; /* its lists are not followed */
+    const char *what; /* a step of the server that is no event; NULL: an event */
+    uint64_t number;
+    int result;
+};
+
+struct sim {
+    struct sim_options opt;
+    struct anneal_options engine_opt;
+    struct rng world, net, work, chaos, serve;
+    uint32_t slice_rows;
+    uint64_t now_ms;
+    enum sim_phase phase;
+    struct agenda agenda;
+    struct sim_server server;
+    struct sim_worker workers[SIM_WORKERS_MOST];
+    uint32_t n_workers, n_jigs, n_tenants, n_nodes;
+    uint32_t want_noderoles;
+    uint32_t pool_sizes[SIM_POOLS_MOST + 1]; /* when healthy */
+    uint32_t n_pools;
+    VEC(struct sim_node) nodes;  /* by id */
+    VEC(struct sim_def) defs;    /* by id */
+    VEC(struct sim_task) tasks;  /* by id */
+    VEC(uint8_t) peer;           /* by noderole: it is a peer that others came to need */
+    struct sim_step trace[SIM_TRACE_KEPT];
+    struct sim_report *report;
+    struct buf scratch;
+    uint32_t strike_weights;
+};
+
+/* Says that the run has failed; the first one counts. */
+void sim_fail(struct sim *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static inline bool sim_has(const struct sim *s, enum sim_fault f)
+{
+    return s->phase == PHASE_CHAOS && (s->opt.faults >> f & 1);
+}
+static inline void sim_after(struct sim *s, uint64_t delay_ms, struct agenda_item item)
+{
+    item.at_ms = s->now_ms + delay_ms;
+    sim_agenda_push(&s->agenda, item);
+}
+
+/* sim_trace.c */
+void sim_trace_event(struct sim *s, const struct event *ev, int result);
+void sim_trace_step(struct sim *s, const char *what, uint64_t number);
+void sim_trace_write(const struct sim *s, struct buf *b);
+
+/* sim_world.c */
+void sim_world_make(struct sim *s);
+void sim_world_free(struct sim *s);
+void sim_world_capacity(struct sim *s); /* tells the engine which workers there are */
+void sim_world_node_down(struct sim *s, uint32_t node, uint64_t for_ms, bool reboot, bool replace);
+void sim_world_node_up(struct sim *s, uint32_t node);
+void sim_world_probe(struct sim *s, uint32_t node, bool repeat);
+
+/* sim_plan.c */
+bool sim_plan_apply(struct sim *s, uint32_t noderoles); /* false: the server was in no state for it */
+
+/* sim_worker.c */
+void sim_net_send(struct sim *s, struct agenda_item item);
+void sim_worker_task(struct sim *s, const struct agenda_item *m);
+void sim_worker_stop(struct sim *s, const struct agenda_item *m);
+void sim_worker_ack(struct sim *s, const struct agenda_item *m);
+void sim_worker_run_end(struct sim *s, const struct agenda_item *m);
+void sim_worker_beat(struct sim *s, const struct agenda_item *m);
+void sim_worker_crash(struct sim *s, uint32_t worker, uint64_t down_ms);
+void sim_worker_up(struct sim *s, uint32_t worker);
+uint32_t sim_worker_choose(struct sim *s, uint32_t task);
+
+/* sim_server.c: events in */
+static inline uint64_t sim_engine_ms(const struct sim *s)
+{
+    return s->now_ms - s->server.skew_ms;
+}
+/* Up, and not in the middle of writing a large loss. */
+bool sim_server_ready(const struct sim *s);
+/* Applies an event and checks everything.  The server may be down when it returns. */
+int sim_server_feed(struct sim *s, struct event *ev, const struct commit_note *note);
+void sim_server_result(struct sim *s, const struct agenda_item *m);
+void sim_server_beat(struct sim *s, const struct agenda_item *m);
+void sim_server_leases(struct sim *s);
+
+/* sim_commit.c: groups out, death and return */
+void sim_server_boot(struct sim *s);
+void sim_server_free(struct sim *s);
+void sim_server_micro_step(struct sim *s); /* one of the points between which it may die */
+void sim_server_close_soon(struct sim *s);
+void sim_server_close(struct sim *s);
+void sim_server_slice(struct sim *s);
+void sim_server_release(struct sim *s);
+void sim_server_crash(struct sim *s);
+void sim_server_start(struct sim *s);
+/* Restores and replays what is stored and compares with memory, which must be durable. */
+void sim_server_verify(struct sim *s);
+
+/* sim_check.c */
+void sim_check_step(struct sim *s, const struct event *ev, const struct effects *fx);
+void sim_check_end(struct sim *s);
+
+/* sim_chaos.c */
+void sim_chaos_strike(struct sim *s);
+void sim_chaos_care(struct sim *s, bool all); /* retries, resumes and resolves: some, or all there is */
+void sim_chaos_heal(struct sim *s);
+
+#endif
