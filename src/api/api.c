@@ -23,21 +23,39 @@ enum { TURNS_MAX = 8, PEM_MAX = 1 << 20 };
 
 /* --- the loop --- */
 
+/* How long to leave the library alone that says it has work left but made no step.  That is
+ * ordinary now and then (a large head is read in small pieces), but version 0.9.75 also does so all
+ * the time that a TLS handshake waits for its client, who may take his time.  So idle turns are a
+ * budget that time refills; when the client speaks, the watch wakes us whatever the timer says. */
+static uint64_t idle_wait_ms(struct api *a)
+{
+    enum { BUDGET = 64, REFILL_MS = 4 };
+    uint64_t now = loop_now_ms(a->loop), refill = (now - a->idle_at_ms) / REFILL_MS;
+
+    if (refill) {
+        a->idle_left = refill < BUDGET - a->idle_left ? a->idle_left + (unsigned)refill : BUDGET;
+        a->idle_at_ms = now;
+    }
+    if (!a->idle_left)
+        return REFILL_MS;
+    a->idle_left--;
+    return 0;
+}
+
 static void api_turn(struct api *a)
 {
     MHD_UNSIGNED_LONG_LONG wait_ms = 0;
-    bool armed = false;
 
     /* A wait of 0 means that something is left over, such as a pipelined request.  After a few
      * turns the loop's other work comes first. */
-    for (unsigned i = 0; i < TURNS_MAX; i++) {
+    for (unsigned i = 0; i < TURNS_MAX && !wait_ms; i++) {
+        uint64_t before = a->steps;
         MHD_run(a->daemon);
-        armed = MHD_get_timeout(a->daemon, &wait_ms) == MHD_YES;
-        if (!armed || wait_ms)
-            break;
+        if (MHD_get_timeout(a->daemon, &wait_ms) != MHD_YES)
+            return; /* a timer that is left over finds nothing to do */
+        if (!wait_ms && a->steps == before)
+            wait_ms = idle_wait_ms(a);
     }
-    if (!armed)
-        return; /* a timer that is left over finds nothing to do */
     uint64_t at_ms = loop_now_ms(a->loop) + wait_ms;
     if (a->timer_at_ms && a->timer_at_ms <= at_ms)
         return; /* fires earlier, which costs a turn; arming anew for each request would cost more
@@ -87,6 +105,17 @@ __attribute__((format(printf, 2, 0))) static void on_complaint(void *arg, const 
     log_line(LOG_DEBUG, "http", LOGT("text", a->complaint));
 }
 
+/* A stranger gets little time until his first request is there, handshake included. */
+static void on_connection(void *arg, struct MHD_Connection *c, void **socket_context,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    (void)arg;
+    (void)socket_context;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT,
+                                  (unsigned)API_GREETING_TIMEOUT_S);
+}
+
 /* The library must not decode: uri.c does, strictly. */
 static size_t keep_escapes(void *arg, struct MHD_Connection *c, char *s)
 {
@@ -128,10 +157,12 @@ static int daemon_start(struct api *a, int fd, const struct buf *cert, const str
     a->daemon = MHD_start_daemon(
         flags | (tls ? MHD_USE_TLS : 0u), 0, NULL, NULL, request_handle, a,
         MHD_OPTION_EXTERNAL_LOGGER, on_complaint, a, MHD_OPTION_LISTEN_SOCKET, fd,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)API_POOL_BYTES, MHD_OPTION_CONNECTION_LIMIT,
-        a->o.max_connections, MHD_OPTION_CONNECTION_TIMEOUT, a->o.idle_timeout_s,
-        MHD_OPTION_URI_LOG_CALLBACK, request_begin, a, MHD_OPTION_NOTIFY_COMPLETED,
-        request_completed, a, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_ARRAY,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)API_POOL_BYTES,
+        MHD_OPTION_CONNECTION_MEMORY_INCREMENT, (size_t)API_POOL_STEP_BYTES,
+        MHD_OPTION_CONNECTION_LIMIT, a->o.max_connections, MHD_OPTION_CONNECTION_TIMEOUT,
+        a->o.idle_timeout_s, MHD_OPTION_URI_LOG_CALLBACK, request_begin, a,
+        MHD_OPTION_NOTIFY_COMPLETED, request_completed, a, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, a, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_ARRAY,
         tls ? tls_options : no_options, MHD_OPTION_END);
     if (!a->daemon)
         return err_set(e, ERR_IO, "cannot start the HTTP server: %s",

@@ -25,7 +25,9 @@ enum {
     API_MAX_STREAMS = 4096,
     API_CONNECTIONS_BESIDE = 1024, /* besides streams */
     API_IDLE_TIMEOUT_S = 60,
-    API_POOL_BYTES = 16 << 10, /* memory of one connection: its head must fit in here */
+    API_GREETING_TIMEOUT_S = 10,   /* until the first request of a connection */
+    API_POOL_BYTES = 16 << 10,     /* memory of one connection: its head must fit in here */
+    API_POOL_STEP_BYTES = 4 << 10, /* by which a head's buffer grows, from half of the memory on */
     API_SWALLOW_BYTES =
         64 << 20, /* a refused body up to this size is read, so that the client reads us */
     API_SPARE_REQUESTS = 64,      /* kept for use again */
@@ -200,6 +202,9 @@ struct api {
     struct loop_watch *watch;
     struct loop_timer *timer;
     uint64_t timer_at_ms; /* 0: not armed */
+    uint64_t steps;       /* calls that the library made to us: does it get anywhere? */
+    unsigned idle_left;   /* turns in which it may not, before we let it wait */
+    uint64_t idle_at_ms;  /* when that was refilled */
     uint16_t port;
     bool quiescing, stopping, kicked;
     struct request *live, *spare;

@@ -42,6 +42,7 @@ static ssize_t log_read(void *arg, uint64_t pos, char *to, size_t room)
     struct logstream *l = arg;
     struct err e;
     (void)pos;
+    l->stream.request->api->steps++;
     if (l->stream.over)
         return MHD_CONTENT_READER_END_WITH_ERROR;
     if (l->sent == l->data.len && !l->ended &&

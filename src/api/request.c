@@ -92,8 +92,11 @@ void requests_done(struct api *a)
 
 void *request_begin(void *api, const char *uri, struct MHD_Connection *c)
 {
-    struct request *req = request_take(api);
+    struct api *a = api;
+    struct request *req = request_take(a);
+    a->steps++;
     req->connection = c;
+    MHD_set_connection_option(c, MHD_CONNECTION_OPTION_TIMEOUT, a->o.idle_timeout_s);
     req->uri = arena_strdup(&req->mem, uri); /* the library is about to cut it up */
     return req;
 }
@@ -102,9 +105,10 @@ void request_completed(void *api, struct MHD_Connection *c, void **request,
                        enum MHD_RequestTerminationCode code)
 {
     struct request *req = *request;
-    (void)api;
+    struct api *a = api;
     (void)c;
     (void)code;
+    a->steps++;
     if (!req)
         return;
     *request = NULL;
@@ -346,6 +350,7 @@ enum MHD_Result request_handle(void *api, struct MHD_Connection *c, const char *
     struct api *a = api;
     (void)c;
     (void)url; /* request_begin() saw it raw */
+    a->steps++;
     if (a->stopping)
         return MHD_NO;
     if (req->phase == REQUEST_NEW) {

@@ -66,6 +66,7 @@ static ssize_t sse_read(void *arg, uint64_t pos, char *to, size_t room)
     struct sse *s = arg;
     size_t n;
     (void)pos;
+    s->stream.request->api->steps++;
     if (s->stream.over)
         return MHD_CONTENT_READER_END_OF_STREAM;
     if (!s->greeted) {

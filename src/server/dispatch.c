@@ -231,6 +231,8 @@ static void forget_jigs(struct worker_info *w)
     vec_clear(&w->jigs);
 }
 
+static void lease_over(void *arg, uint32_t task, uint32_t attempt);
+
 static void on_beat(struct server *s, const struct taskmsg *m)
 {
     struct worker_info *w = worker_named(s, m->worker);
@@ -238,6 +240,9 @@ static void on_beat(struct server *s, const struct taskmsg *m)
     w->running = m->n_held;
     for (uint32_t i = 0; i < m->n_held; i++)
         lease_claim(s->lease, m->held[i].task, m->held[i].attempt, w->seen_ms);
+    /* The queue is inside this process, and so is its only worker: what it does not hold, nobody does. */
+    if (m->kind == TASKMSG_HELLO)
+        lease_all_reported(s->lease, lease_over, s);
     bool changed = w->capacity != m->capacity || w->jigs.n != m->n_jigs;
     for (uint32_t i = 0; !changed && i < m->n_jigs; i++)
         changed = !str_is(m->jigs[i], w->jigs.at[i]);

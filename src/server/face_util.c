@@ -57,6 +57,28 @@ int face_not_found_near(struct err *e, const char *what, const char *name,
     return r;
 }
 
+/* In a query it is the question that is wrong, not an object that is missing. */
+static int not_in_query(struct err *e, const char *what, const char *name,
+                        const struct strmap *by_name)
+{
+    face_not_found_near(e, what, name, by_name);
+    e->code = ERR_INVALID;
+    return err_at(e, "?%s", what);
+}
+
+int face_filter_node(const struct server *s, const char *name, uint32_t *ret_id, struct err *e)
+{
+    *ret_id = inventory_node_find(&s->inv, name);
+    return *ret_id ? 0 : not_in_query(e, "node", name, &s->inv.node_by_name);
+}
+
+int face_filter_deployment(const struct server *s, const char *name, uint32_t *ret_id,
+                           struct err *e)
+{
+    *ret_id = inventory_deployment_find(&s->inv, name);
+    return *ret_id ? 0 : not_in_query(e, "deployment", name, &s->inv.deployment_by_name);
+}
+
 struct str face_body_text(const struct server_call *c, const char *key)
 {
     return value_as_str(value_get(c->body, key));

@@ -16,8 +16,13 @@
 struct lease;
 struct lease *lease_new(uint64_t lease_ms);
 void lease_free(struct lease *l);
-/* Sent, asked again, or found open at start; heard_ms may lie in the future to give a grace. */
+/* Sent, or asked again. */
 void lease_hold(struct lease *l, uint32_t task, uint32_t attempt, uint64_t heard_ms);
+/* Found open at start: runs out at until_ms unless a worker claims it. */
+void lease_restore(struct lease *l, uint32_t task, uint32_t attempt, uint64_t until_ms);
+/* All workers there can be have said what they hold: what was restored and not claimed is lost now. */
+void lease_all_reported(struct lease *l, void (*fn)(void *arg, uint32_t task, uint32_t attempt),
+                        void *arg);
 /* Claimed by a HELLO or BEAT; unknown ones are ignored. */
 void lease_claim(struct lease *l, uint32_t task, uint32_t attempt, uint64_t now_ms);
 void lease_drop(struct lease *l, uint32_t task, uint32_t attempt);

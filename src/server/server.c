@@ -207,7 +207,7 @@ static void hold_open(void *arg, const struct open_attempt *o)
 {
     struct server *s = arg;
     if (!o->waiting)
-        lease_hold(s->lease, o->task, o->attempt, server_now(s));
+        lease_restore(s->lease, o->task, o->attempt, server_now(s) + s->opts->recover_grace);
 }
 
 /* Memory from rows; arms nothing. */
@@ -247,8 +247,7 @@ static void stop_again(void *arg, const struct open_attempt *o)
 
 void server_reconcile(struct server *s)
 {
-    uint64_t grace = s->opts->recover_grace;
-    s->lease = lease_new(grace > LEASE_MS ? grace : LEASE_MS);
+    s->lease = lease_new(LEASE_MS);
     anneal_each_open_attempt(s->engine, hold_open, s);
     anneal_each_open_attempt(s->engine, stop_again, s);
     if (s->queue)

@@ -307,22 +307,45 @@ struct value *view_token(struct server *s, struct arena *a, uint32_t id);
 /* face_util.c: as face_not_found(), with the nearest name of a map (NULL: none known). */
 int face_not_found_near(struct err *e, const char *what, const char *name,
                         const struct strmap *by_name);
+/* Objects that a query names; ERR_INVALID with the parameter in e->at. */
+int face_filter_node(const struct server *s, const char *name, uint32_t *ret_id, struct err *e);
+int face_filter_deployment(const struct server *s, const char *name, uint32_t *ret_id,
+                           struct err *e);
 /* Does a selector match this node?  The scratch arena is reset by each call. */
 bool face_node_match(const struct server *s, struct arena *scratch, const struct selector *sel,
                      uint32_t node);
 
-/* face_why.c and its files: one answer being made */
-enum { WHY_MAX_REASONS = 64, WHY_MAX_DEPTH = 12 };
+/* face_why.c, why_text.c, why_catalog.c: one explanation being made */
+enum { WHY_MOST_REASONS = 64, WHY_MOST_DEPTH = 12 };
 struct why_answer {
     struct server *server;
     struct arena *mem;
     struct value *reasons;
-    uint32_t depth; /* of the reasons that are added now */
+    struct why told[WHY_MOST_REASONS]; /* each reason once */
+    uint32_t n_told;
+    uint32_t depth;    /* steps from what was asked about to the reasons that are added now */
+    const char *cause; /* the gravest reason so far, and how far away it is */
+    int gravity;
+    uint32_t cause_depth;
 };
-/* why_text.c: one reason of the engine in words; what the last one that nothing lies behind says is the summary. */
-const char *why_add(struct why_answer *w, const struct why *y);
-void why_say(struct why_answer *w, const char *rule, const char *text, const char *object,
-             uint32_t id, const char *name, const char *remedy);
+struct why_head { /* of whom it is about; texts are borrowed */
+    const char *object, *name, *state;
+    uint32_t id;
+};
+/* One reason of the engine in words; false if it was told already or there is no room. */
+bool why_tell(struct why_answer *w, const struct why *y);
+/* A reason that is not the engine's.  Graver ones make the summary: 3 needs a person, 2 a change, 1 time. */
+void why_say(struct why_answer *w, int gravity, const char *rule, const struct why_head *about,
+             const char *text, const char *remedy);
+/* Follows reasons to what lies behind them, beginning with those of an object, one step away from it. */
+void why_follow(struct why_answer *w, enum row_table table, uint32_t id);
+int why_role(struct why_answer *w, const char *name, struct server_reply *r, struct err *e);
+int why_jig(struct why_answer *w, const char *name, struct server_reply *r, struct err *e);
+int why_pool(struct why_answer *w, const char *name, struct server_reply *r, struct err *e);
+int why_binding(struct why_answer *w, const char *text, struct server_reply *r, struct err *e);
+/* The answer; fine: what to say if nothing stands in the way. */
+void why_reply(struct why_answer *w, const struct why_head *about, const char *fine,
+               struct server_reply *r);
 
 /* face_token.c: the first token, written to data_dir/admin.token */
 int token_make_admin(struct server *s, struct err *e);

@@ -126,6 +126,10 @@ struct sim_ack {
     uint64_t group; /* not before this is durable */
     uint32_t worker, task, attempt, ask;
 };
+struct sim_dispatches { /* a VEC that can be handed on */
+    struct dispatch *at;
+    size_t n, cap;
+};
 enum sim_fate { FATE_NONE, FATE_VERIFY, FATE_CRASH, FATE_REFUSE, FATE_UNKNOWN };
 struct sim_server {
     bool up, closing, close_wanted;
@@ -140,7 +144,7 @@ struct sim_server {
     uint64_t durable;    /* last group that is */
     uint32_t close_at;   /* events that close a group */
     VEC(struct sim_ack) acks;
-    VEC(struct dispatch) sends_open, stops_open, sends_closed, stops_closed; /* as the engine asked */
+    struct sim_dispatches sends_open, stops_open, sends_closed, stops_closed; /* as the engine asked */
     /* What will happen to it, decided when a group closes so that its digest is known. */
     enum sim_fate fate;
     uint64_t fate_group;

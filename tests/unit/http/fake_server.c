@@ -56,13 +56,13 @@ static bool send_all(int fd, const char *p, size_t n)
     return true;
 }
 
-/* "GET /a?b" matches "GET /a" and "GET /a?b". */
+/* "GET /a?b&c" matches "GET /a", "GET /a?b" and "GET /a?b&c". */
 static bool route_matches(const char *route, const char *asked)
 {
     size_t n = strlen(route);
     if (!n)
         return true;
-    return !strncmp(route, asked, n) && (!asked[n] || (asked[n] == '?' && !strchr(route, '?')));
+    return !strncmp(route, asked, n) && (!asked[n] || asked[n] == (strchr(route, '?') ? '&' : '?'));
 }
 
 static int count_locked(struct fake *f, const char *route)
@@ -139,18 +139,21 @@ static bool answer_one(struct fake *f, const struct answer *a, int fd)
     return send_all(fd, b.data, b.len);
 }
 
-/* The next unused answer of the route, else its last one. */
+/* The next unused answer of the route, else its last one; routes with a query come before those
+ * without. */
 static const struct answer *answer_find(struct fake *f, const char *asked)
 {
     struct answer *last = NULL;
-    for (size_t i = 0; i < f->answers.n; i++) {
-        struct answer *a = f->answers.at[i];
-        if (!a->route || !route_matches(a->route, asked))
-            continue;
-        last = a;
-        if (!a->used)
-            break;
-    }
+    for (int with_query = 1; with_query >= 0 && !last; with_query--)
+        for (size_t i = 0; i < f->answers.n; i++) {
+            struct answer *a = f->answers.at[i];
+            if (!a->route || !strchr(a->route, '?') == with_query ||
+                !route_matches(a->route, asked))
+                continue;
+            last = a;
+            if (!a->used)
+                break;
+        }
     if (last)
         last->used = true;
     return last;

@@ -18,9 +18,9 @@ const char *fake_url(const struct fake *f); /* "http://127.0.0.1:PORT" */
 /* An address on which nobody listens. */
 const char *fake_nowhere(void);
 
-/* Answers for "METHOD /path" (without query, unless the route has one); several answers are given
- * one after the other, the last one for ever.  The body is JSON, problem+json from status 400 on.
- */
+/* Answers for "METHOD /path", or "METHOD /path?query" for requests whose query begins so; several
+ * answers are given one after the other, the last one for ever.  The body is JSON, problem+json
+ * from status 400 on. */
 void fake_on(struct fake *f, const char *route, int status, const char *body);
 /* As fake_on with header lines ("ETag: \"7\"\r\nContent-Type: text/plain\r\n") of the test's own.
  */

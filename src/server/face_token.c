@@ -1,0 +1,249 @@
+/* face_token.c - who may do what: tokens made, listed, revoked, and recognised
+ *
+ * A token is 32 random bytes as text.  Only its BLAKE2b hash is kept, in memory and in the store; since the secret
+ * is as long as the hash there is nothing to slow down and nothing to guess, and looking the hash up leaks
+ * nothing about the secret.  The secret is shown once, in the answer to its creation; the first
+ * one goes to a file that only the server's user may read.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "server/server_i.h"
+#include "sys/fs.h"
+
+#define TOKEN_PREFIX "anl_"
+
+enum {
+    SECRET_BYTES = 32,
+    SECRET_TEXT = sodium_base64_ENCODED_LEN(SECRET_BYTES, sodium_base64_VARIANT_URLSAFE_NO_PADDING),
+    TOKEN_TEXT = sizeof TOKEN_PREFIX - 1 + SECRET_TEXT, /* with its NUL */
+    HASH_BYTES = 32,
+    HASH_TEXT = 2 * HASH_BYTES + 1,
+};
+
+static void token_hash(const char *token, char ret_hex[HASH_TEXT])
+{
+    unsigned char hash[HASH_BYTES];
+    crypto_generichash(hash, sizeof hash, (const unsigned char *)token, strlen(token), NULL, 0);
+    text_hex(hash, sizeof hash, ret_hex);
+}
+
+static int token_random(char ret_token[TOKEN_TEXT], struct err *e)
+{
+    unsigned char secret[SECRET_BYTES];
+    if (sodium_init() < 0) /* seeds the generator; later calls do nothing */
+        return err_set(e, ERR_INTERNAL, "the random generator does not start");
+    randombytes_buf(secret, sizeof secret);
+    memcpy(ret_token, TOKEN_PREFIX, sizeof TOKEN_PREFIX - 1);
+    sodium_bin2base64(ret_token + sizeof TOKEN_PREFIX - 1, SECRET_TEXT, secret, sizeof secret,
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    sodium_memzero(secret, sizeof secret);
+    return 0;
+}
+
+/* SCOPE_NONE if there is no such scope. */
+static enum scope scope_find(const char *name)
+{
+    static const char *const names[] = {
+        [SCOPE_READ] = "read", [SCOPE_OPERATE] = "operate", [SCOPE_ADMIN] = "admin"};
+    for (enum scope s = SCOPE_READ; s <= SCOPE_ADMIN; s++)
+        if (strcmp(name, names[s]) == 0)
+            return s;
+    return SCOPE_NONE;
+}
+
+static bool token_live(const struct inv_token *t)
+{
+    return t->name && !t->revoked;
+}
+
+struct value *view_token(struct server *s, struct arena *a, uint32_t id)
+{
+    const struct inv_token *t = &s->inv.tokens.at[id];
+    struct value *v = value_map(a);
+    value_put_int(a, v, "id", id);
+    value_put_text(a, v, "name", t->name);
+    value_put_text(a, v, "scope", t->scope);
+    value_put_text(a, v, "created_at", view_time(a, t->created_ms));
+    value_put_bool(a, v, "revoked", t->revoked);
+    return v;
+}
+
+/* Row, journal and memory of a new token.  Returns its id. */
+static uint32_t token_add(struct server *s, const struct server_call *c, const char *name,
+                          const char *scope, const char *token)
+{
+    char hash[HASH_TEXT];
+    struct commit_meta *meta = commit_meta(s->commit);
+    struct commit_note note = server_note(c, NULL);
+
+    token_hash(token, hash);
+    if (meta->next_token == 0)
+        meta->next_token = 1;
+    struct row_token row = {.id = meta->next_token++,
+                            .tenant = note.tenant,
+                            .realm = 1,
+                            .name = str_of(name),
+                            .hash = str_of(hash),
+                            .scope = str_of(scope),
+                            .created_ms = note.wall_ms};
+    struct event ev = {.kind = EVENT_TOKEN, .id = row.id};
+    commit_row(s->commit, ROWS_TOKEN, ROW_INSERT, &row);
+    commit_inventory(s->commit, &ev, &note);
+    inventory_add_token(&s->inv, &row);
+    server_touch(s);
+    return row.id;
+}
+
+int token_make_admin(struct server *s, struct err *e)
+{
+    char token[TOKEN_TEXT], line[TOKEN_TEXT + 1];
+    char *path = fs_join(s->data_dir, "admin.token");
+    int r = token_random(token, e);
+    if (r >= 0) {
+        /* Should the group of this token be lost, the next start is a first start again and replaces the
+         * file: it never names a token for longer than the server that did not keep it. */
+        size_t n = (size_t)snprintf(line, sizeof line, "%s\n", token);
+        r = fs_write_atomic(path, line, n, 0600, e);
+    }
+    if (r >= 0) {
+        (void)token_add(s, NULL, "admin", "admin", token);
+        log_line(LOG_INFO, "token.admin", LOGT("file", path));
+    }
+    sodium_memzero(token, sizeof token);
+    sodium_memzero(line, sizeof line);
+    free(path);
+    return r;
+}
+
+int server_token_list(struct server *s, const struct server_call *c, struct server_reply *r,
+                      struct err *e)
+{
+    struct page p;
+    int rc = page_begin(&p, c, e);
+    if (rc < 0)
+        return rc;
+    for (uint32_t id = 1; id < s->inv.tokens.n; id++)
+        if (s->inv.tokens.at[id].name && s->inv.tokens.at[id].tenant == c->who->tenant &&
+            page_wants(&p, id))
+            page_add(&p, c, view_token(s, c->mem, id));
+    page_end(&p, c, r);
+    return 0;
+}
+
+/* The journal names who did what by the token's name: two that work must not share one. */
+static int token_check(const struct server *s, const struct server_call *c, const char *name,
+                       struct err *e)
+{
+    if (!text_is_name(str_of(name))) {
+        err_set(e, ERR_INVALID, "\"%s\" is not a name for a token", name);
+        err_at(e, "/name");
+        return err_hint(e, "lower-case letters, digits and . _ -, beginning with a letter or digit");
+    }
+    for (uint32_t id = 1; id < s->inv.tokens.n; id++) {
+        const struct inv_token *t = &s->inv.tokens.at[id];
+        if (!token_live(t) || t->tenant != c->who->tenant || strcmp(t->name, name) != 0)
+            continue;
+        err_set(e, ERR_EXISTS, "there is a token %s already", name);
+        err_at(e, "/name");
+        return err_hint(e, "choose another name, or `anneal token revoke %u`", id);
+    }
+    return 0;
+}
+
+int server_token_create(struct server *s, const struct server_call *c, struct server_reply *r,
+                        struct err *e)
+{
+    char token[TOKEN_TEXT];
+    const char *name = value_as_text(value_get(c->body, "name"), "");
+    const char *scope = value_as_text(value_get(c->body, "scope"), "");
+    int rc = server_writable(s, e);
+    if (rc < 0 || (rc = token_check(s, c, name, e)) < 0)
+        return rc;
+    if (scope_find(scope) == SCOPE_NONE) {
+        err_set(e, ERR_INVALID, "there is no scope \"%s\"", scope);
+        err_at(e, "/scope");
+        return err_hint(e, "read, operate or admin");
+    }
+    if ((rc = token_random(token, e)) < 0)
+        return rc;
+    uint32_t id = token_add(s, c, name, scope, token);
+    struct value *v = view_token(s, c->mem, id);
+    value_put_text(c->mem, v, "secret", token);
+    sodium_memzero(token, sizeof token);
+    r->body = v;
+    r->location = arena_printf(c->mem, "/v1/tokens/%u", id);
+    r->group = commit_open_group(s->commit);
+    return 0;
+}
+
+static bool last_admin(const struct server *s, uint32_t id)
+{
+    for (uint32_t i = 1; i < s->inv.tokens.n; i++) {
+        const struct inv_token *t = &s->inv.tokens.at[i];
+        if (i != id && token_live(t) && scope_find(t->scope) == SCOPE_ADMIN)
+            return false;
+    }
+    return scope_find(s->inv.tokens.at[id].scope) == SCOPE_ADMIN;
+}
+
+int server_token_revoke(struct server *s, const struct server_call *c, struct server_reply *r,
+                        struct err *e)
+{
+    uint32_t id;
+    int rc = server_writable(s, e);
+    if (rc < 0 || (rc = face_u32(c->id[0], "token", &id, e)) < 0)
+        return rc;
+    if (id >= s->inv.tokens.n || !s->inv.tokens.at[id].name ||
+        s->inv.tokens.at[id].tenant != c->who->tenant)
+        return face_not_found(e, "token", c->id[0]);
+    struct inv_token *t = &s->inv.tokens.at[id];
+    if (t->revoked)
+        return 0; /* as wanted */
+    if (last_admin(s, id)) {
+        err_set(e, ERR_CONFLICT, "token %s is the last with scope admin", t->name);
+        return err_hint(e, "make another first: `anneal token add NAME --scope admin`");
+    }
+    struct row_token row = {.id = id, .revoked = 1};
+    struct event ev = {.kind = EVENT_TOKEN, .id = id};
+    struct commit_note note = server_note(c, NULL);
+    commit_row(s->commit, ROWS_TOKEN, ROW_UPDATE, &row);
+    commit_inventory(s->commit, &ev, &note);
+    server_touch(s);
+    t->revoked = true;
+    r->group = commit_open_group(s->commit);
+    return 0;
+}
+
+static int unknown_token(struct err *e, const char *text)
+{
+    err_set(e, ERR_UNAUTHORIZED, "%s", text);
+    return err_hint(e, "the first token is in admin.token of the server's data directory; "
+                       "`anneal token add` makes others");
+}
+
+int server_authenticate(struct server *s, const char *token, struct caller *ret_who, struct err *e)
+{
+    char hash[HASH_TEXT];
+    uintptr_t id;
+    if (!token || !*token)
+        return unknown_token(e, "a token is needed");
+    if (strlen(token) != TOKEN_TEXT - 1 ||
+        strncmp(token, TOKEN_PREFIX, sizeof TOKEN_PREFIX - 1) != 0)
+        return unknown_token(e, "this is no token of ours");
+    token_hash(token, hash);
+    if (!strmap_get(&s->inv.token_by_hash, str_of(hash), &id))
+        return unknown_token(e, "nobody has this token");
+    const struct inv_token *t = &s->inv.tokens.at[id];
+    if (t->revoked)
+        return unknown_token(e, "this token was revoked");
+    *ret_who = (struct caller){.token = (uint32_t)id,
+                               .tenant = t->tenant,
+                               .scope = scope_find(t->scope),
+                               .name = t->name};
+    return 0;
+}

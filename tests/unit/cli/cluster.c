@@ -1,0 +1,111 @@
+/* cluster.c - see cluster.h */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cluster.h"
+
+#define POOL                                                                                       \
+    "{\"name\":\"p1\",\"size\":4,\"taken\":2,\"elsewhere\":0,\"closed\":true,\"note\":\"quota\","  \
+    "\"waiting\":1,\"rev\":5}"
+#define JIG                                                                                        \
+    "{\"name\":\"ssh\",\"implementation\":\"script\",\"implementor\":null,\"active\":false,"       \
+    "\"reach\":\"node\",\"workers\":2,\"rev\":6}"
+#define ROLE                                                                                       \
+    "{\"name\":\"web\",\"barclamp\":\"site\",\"jig\":\"ssh\",\"requires\":[\"machine\"],"          \
+    "\"uses\":[],\"provides\":[\"http\"],\"conflicts\":[],\"flags\":[\"milestone\"],"              \
+    "\"strategy\":null,\"attributes\":{\"port\":{\"default\":80}},\"actions\":{\"converge\":[]},"  \
+    "\"description\":\"a web server\"}"
+#define DEPLOYMENT                                                                                 \
+    "{\"id\":4,\"name\":\"prod\",\"parent\":\"system\",\"description\":\"production\",\"rev\":8,"  \
+    "\"noderoles\":{\"ACTIVE\":3,\"ERROR\":1}}"
+#define CATALOG                                                                                    \
+    "{\"generation\":7,\"digest\":\"abc\",\"origin\":\"/srv/catalog\","                            \
+    "\"loaded_at\":\"2023-11-14T22:13:00.000Z\",\"barclamps\":1,\"roles\":3,\"tasks\":9,"          \
+    "\"warnings\":[\"roles/web.yaml:3:1: unused\"]}"
+#define TOKEN(rest)                                                                                \
+    "{\"id\":2,\"name\":\"ci\",\"scope\":\"operate\",\"created_at\":\"2023-11-14T22:13:00.000Z\"," \
+    "\"revoked\":false" rest "}"
+#define WORKER                                                                                     \
+    "{\"name\":\"w1\",\"capacity\":64,\"running\":3,\"jigs\":[\"ssh\",\"noop\"],"                  \
+    "\"last_seen_ms\":4100}"
+
+static const struct {
+    const char *route;
+    int status;
+    const char *body;
+} answers[] = {
+    {"GET /v1/version", 200, "{\"version\":\"9.9\",\"api\":\"v1\"}"},
+    {"GET /v1/openapi.json", 200, "{\"openapi\":\"3.1.0\"}"},
+    {"GET /v1/status", 200, STATUS_JSON},
+    {"GET /v1/nodes", 200, LIST(NODE_JSON)},
+    {"POST /v1/nodes", 201, NODE_JSON},
+    {"GET /v1/nodes/n1", 200, NODE_JSON},
+    {"PATCH /v1/nodes/n1", 200, NODE_JSON},
+    {"DELETE /v1/nodes/n1", 204, ""},
+    {"POST /v1/nodes/n1/report", 200, NODE_JSON},
+    {"GET /v1/groups", 200, LIST("{\"name\":\"db\",\"count\":3}")},
+    {"GET /v1/catalog", 200, CATALOG},
+    {"POST /v1/catalog", 201, CATALOG},
+    {"GET /v1/catalog/generations", 200, LIST(CATALOG)},
+    {"GET /v1/barclamps", 200,
+     LIST("{\"name\":\"site\",\"version\":\"1\",\"description\":\"ours\",\"roles\":[\"web\"]}")},
+    {"GET /v1/roles", 200, LIST(ROLE)},
+    {"GET /v1/roles/web", 200, ROLE},
+    {"POST /v1/roles/web/rerun", 202, OPERATION_JSON("running", 1, 0, 1)},
+    {"GET /v1/jigs", 200, LIST(JIG)},
+    {"GET /v1/jigs/ssh", 200, JIG},
+    {"PATCH /v1/jigs/ssh", 200, JIG},
+    {"GET /v1/pools", 200, LIST(POOL)},
+    {"GET /v1/pools/p1", 200, POOL},
+    {"PUT /v1/pools/p1", 200, POOL},
+    {"PUT /v1/pools/p2", 201, POOL},
+    {"GET /v1/deployments", 200, LIST(DEPLOYMENT)},
+    {"POST /v1/deployments", 201, DEPLOYMENT},
+    {"GET /v1/deployments/prod", 200, DEPLOYMENT},
+    {"PATCH /v1/deployments/prod", 200, DEPLOYMENT},
+    {"DELETE /v1/deployments/prod", 204, ""},
+    {"POST /v1/deployments/prod/bind", 202,
+     "{\"operation\":3,\"steps\":[{\"role\":\"web\",\"node\":\"n1\",\"why\":\"requested\","
+     "\"parents\":[{\"wanted\":\"db\",\"noderole\":\"database@n2\",\"found\":\"in the "
+     "deployment\"}]},{\"role\":\"ntp\",\"node\":\"n1\",\"why\":\"required\",\"by\":\"web@n1\"}],"
+     "\"noderoles\":[12],\"tasks\":4}"},
+    {"GET /v1/noderoles", 200, LIST(NODEROLE_JSON)},
+    {"GET /v1/noderoles/12", 200, NODEROLE_JSON},
+    {"PUT /v1/noderoles/12/data", 202, NODEROLE_JSON},
+    {"POST /v1/noderoles/12/rerun", 202, OPERATION_JSON("running", 1, 0, 1)},
+    {"POST /v1/noderoles/12/retry", 202, NODEROLE_JSON},
+    {"GET /v1/operations", 200, LIST(OPERATION_JSON("succeeded", 4, 0, 0))},
+    {"GET /v1/operations/3", 200, OPERATION_JSON("succeeded", 4, 0, 0)},
+    {"POST /v1/operations/3/cancel", 202, OPERATION_JSON("cancelled", 1, 0, 0)},
+    {"POST /v1/operations/3/retry", 202, OPERATION_JSON("running", 1, 0, 1)},
+    {"POST /v1/operations/3/resume", 202, OPERATION_JSON("running", 1, 0, 1)},
+    {"GET /v1/tasks", 200, LIST(TASK_JSON(6, "FAILED", "exit"))},
+    {"GET /v1/tasks/5", 200, TASK_JSON(5, "DONE", "")},
+    {"GET /v1/tasks/6", 200, TASK_JSON(6, "FAILED", "exit")},
+    {"POST /v1/tasks/6/retry", 202, TASK_JSON(6, "PENDING", "retry")},
+    {"POST /v1/tasks/6/poke", 202, TASK_JSON(6, "WAITING", "")},
+    {"POST /v1/tasks/6/resolve", 202, TASK_JSON(6, "DONE", "resolved")},
+    {"GET /v1/tasks/6/attempts", 200, LIST(ATTEMPT_JSON(1, "exit") "," ATTEMPT_JSON(2, "exit"))},
+    {"GET /v1/workers", 200, LIST(WORKER)},
+    {"GET /v1/tokens", 200, LIST(TOKEN(""))},
+    {"POST /v1/tokens", 201, TOKEN(",\"secret\":\"anl_s3cret\"")},
+    {"DELETE /v1/tokens/2", 204, ""},
+    {"GET /v1/events", 200,
+     "{\"items\":[" EVENT_JSON(999) "," EVENT_JSON(1000) "],\"next\":null,\"last\":1000}"},
+    {"GET /v1/why/noderole/12", 200,
+     "{\"object\":\"noderole\",\"id\":12,\"name\":\"web on n1\",\"state\":\"ERROR\","
+     "\"summary\":\"its task install failed\",\"reasons\":[{\"rule\":\"failed\","
+     "\"text\":\"task install failed\",\"object\":\"task\",\"id\":6,\"name\":\"install\","
+     "\"remedy\":\"anneal task retry 6\"}]}"},
+    {"POST /v1/admin/backup", 200, "{\"path\":\"/b/store\",\"bytes\":14200000}"},
+    {"POST /v1/admin/check", 200, "{\"ok\":true,\"findings\":[]}"},
+    {"POST /v1/admin/confirm-dead", 200, "{\"suspect\":false}"},
+};
+
+struct fake *cluster_new(void)
+{
+    struct fake *f = fake_new();
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        fake_on(f, answers[i].route, answers[i].status, answers[i].body);
+    fake_on_headers(f, "GET /v1/tasks/6/attempts/2/log", 200, "Content-Type: text/plain\r\n",
+                    "line 1\nline 2\nline 3\nline 4\nline 5\nline 6\n");
+    return f;
+}

@@ -1,0 +1,53 @@
+/* cluster.h - a small cluster behind a fake server: one answer for every route */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_CLUSTER_H
+#define TESTS_CLUSTER_H
+
+#include "fake_server.h"
+
+/* Node n1, role web, jig ssh, pool p1, deployment prod, noderole 12, operation 3 (ended), tasks 5
+ * (done) and 6 (failed), token 2. */
+struct fake *cluster_new(void);
+
+#define LIST(items) "{\"items\":[" items "],\"next\":null,\"total\":1}"
+#define PROBLEM(name, detail)                                                                      \
+    "{\"type\":\"urn:anneal:error:" name "\",\"title\":\"" name "\",\"detail\":\"" detail "\"}"
+#define NODE_JSON                                                                                  \
+    "{\"id\":1,\"name\":\"n1\",\"deployment\":\"prod\",\"available\":false,\"alive\":\"alive\","   \
+    "\"admin\":false,\"slots\":1,\"labels\":{\"rack\":\"3\"},\"groups\":[\"db\",\"eu\"],"          \
+    "\"addresses\":[\"10.0.0.1\"],\"machine_id\":null,\"boot_id\":null,\"facts\":{\"cpu\":8},"     \
+    "\"note\":\"new disk\",\"rev\":7,\"state\":\"ACTIVE\",\"noderoles\":2}"
+#define OPERATION_JSON(state, done, failed, running)                                               \
+    "{\"id\":3,\"kind\":\"bind\",\"title\":\"web tier\",\"actor\":\"admin\",\"class\":\"normal\"," \
+    "\"state\":\"" state "\",\"reason\":\"\",\"held\":false,"                                      \
+    "\"created_at\":\"2023-11-14T22:12:20.000Z\",\"ended_at\":\"2023-11-14T22:13:10.000Z\","       \
+    "\"progress\":{\"total\":4,\"done\":" #done ",\"running\":" #running ",\"failed\":" #failed    \
+    ",\"waiting\":0,\"ready\":0,\"pending\":0,\"cancelled\":0,\"skipped\":0},\"eta_ms\":null,"     \
+    "\"rev\":9}"
+#define NODEROLE_JSON                                                                              \
+    "{\"id\":12,\"role\":\"web\",\"node\":\"n1\",\"deployment\":\"prod\",\"state\":\"ERROR\","     \
+    "\"target\":\"running\",\"generation\":1,\"cohort\":2,\"incarnation\":1,\"reason\":\"exit\","  \
+    "\"run_count\":1,\"parents\":[7],\"children\":[],\"tasks\":[5,6],\"operation\":3,\"rev\":4,"   \
+    "\"data\":{\"listen\":{\"port\":80},\"motd\":\"hello\"},\"wall\":{\"ip\":\"10.0.0.1\"}}"
+#define TASK_JSON(id, state, reason)                                                               \
+    "{\"id\":" #id ",\"name\":\"install\",\"noderole\":12,\"role\":\"web\",\"node\":\"n1\","       \
+    "\"operation\":3,\"state\":\"" state "\",\"reason\":\"" reason "\",\"jig\":\"ssh\","           \
+    "\"repeat\":\"safe\",\"attempt\":2,\"tries\":2,\"retries\":3,\"weight\":1,\"waiting_on\":0,"   \
+    "\"deps\":[4],\"rev\":1,\"started_at\":\"2023-11-14T22:13:00.000Z\",\"deadline_at\":null,"     \
+    "\"wake_at\":null}"
+#define ATTEMPT_JSON(n, outcome)                                                                   \
+    "{\"task\":6,\"number\":" #n ",\"node\":\"n1\",\"generation\":1,\"outcome\":\"" outcome "\","  \
+    "\"exit_code\":3,\"started_at\":\"2023-11-14T22:13:00.000Z\","                                 \
+    "\"ended_at\":\"2023-11-14T22:13:10.000Z\",\"asks\":0,\"note\":null,\"superseded\":false}"
+#define STATUS_JSON                                                                                \
+    "{\"version\":\"9.9\",\"uptime_ms\":276000000,\"group\":10,\"journal\":1000,\"catalog\":7,"    \
+    "\"nodes\":{\"alive\":6,\"away\":1,\"dead\":1},\"noderoles\":{\"ACTIVE\":298,\"ERROR\":2},"    \
+    "\"tasks\":{\"RUNNING\":12,\"FAILED\":1},\"operations\":[" OPERATION_JSON(                     \
+        "running", 1, 0, 1) "],\"workers\":2,\"stalled\":false,\"suspect\":false,"                 \
+                            "\"store\":{\"bytes\":14200000,\"check\":\"ok\"}}"
+#define EVENT_JSON(id)                                                                             \
+    "{\"id\":" #id ",\"at\":\"2023-11-14T22:13:00.120Z\",\"kind\":\"result\",\"actor\":\"w1\","    \
+    "\"input\":{},\"changes\":[{\"object\":\"task\",\"id\":5,\"from\":\"RUNNING\","                \
+    "\"to\":\"DONE\",\"reason\":null}]}"
+
+#endif

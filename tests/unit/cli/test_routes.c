@@ -1,0 +1,192 @@
+/* test_routes.c - every verb asks exactly the routes that its row names
+ *
+ * Each row of the table needs a case here; a verb without one fails the test.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <unistd.h>
+
+#include "base/str.h"
+#include "cli/verbs_i.h"
+#include "cli_case.h"
+#include "cluster.h"
+#include "tap.h"
+
+static const struct {
+    const char *noun, *verb, *line;
+    int rc;
+} cases[] = {
+    {"status", NULL, "status", 0},
+    {"watch", NULL, "watch", 0},
+    {"why", NULL, "why noderole/12", 0},
+    {"events", NULL, "events", 0},
+    {"node", "list", "node list", 0},
+    {"node", "show", "node show n1", 0},
+    {"node", "add", "node add n1", 0},
+    {"node", "set", "node set n1 --slots 2", 0},
+    {"node", "delete", "node delete n1", 0},
+    {"node", "report", "node report n1 alive", 0},
+    {"group", "list", "group list", 0},
+    {"deployment", "list", "deployment list", 0},
+    {"deployment", "show", "deployment show prod", 0},
+    {"deployment", "add", "deployment add prod", 0},
+    {"deployment", "set", "deployment set prod --description x", 0},
+    {"deployment", "delete", "deployment delete prod", 0},
+    {"deployment", "bind", "deployment bind prod web=n1", 0},
+    {"noderole", "list", "noderole list", 0},
+    {"noderole", "show", "noderole show 12", 0},
+    {"noderole", "data", "noderole data 12", 0},
+    {"noderole", "set", "noderole set 12 a=1", 0},
+    {"noderole", "rerun", "noderole rerun 12", 0},
+    {"noderole", "retry", "noderole retry 12", 0},
+    {"operation", "list", "operation list", 0},
+    {"operation", "show", "operation show 4", 0},
+    {"operation", "watch", "operation watch 4", 11},
+    {"operation", "cancel", "operation cancel 3", 0},
+    {"operation", "retry", "operation retry 3", 0},
+    {"operation", "resume", "operation resume 3", 0},
+    {"task", "list", "task list", 0},
+    {"task", "show", "task show 6", 0},
+    {"task", "retry", "task retry 6", 0},
+    {"task", "poke", "task poke 6", 0},
+    {"task", "resolve", "task resolve 6 done", 0},
+    {"task", "attempts", "task attempts 6", 0},
+    {"task", "log", "task log 6", 0},
+    {"role", "list", "role list", 0},
+    {"role", "show", "role show web", 0},
+    {"role", "rerun", "role rerun web", 0},
+    {"jig", "list", "jig list", 0},
+    {"jig", "show", "jig show ssh", 0},
+    {"jig", "enable", "jig enable ssh", 0},
+    {"jig", "disable", "jig disable ssh", 0},
+    {"pool", "list", "pool list", 0},
+    {"pool", "show", "pool show p1", 0},
+    {"pool", "set", "pool set p1 --size 4", 0},
+    {"barclamp", "list", "barclamp list", 0},
+    {"catalog", "show", "catalog show", 0},
+    {"catalog", "load", "catalog load .", 0},
+    {"catalog", "history", "catalog history", 0},
+    {"lint", NULL, "lint .", 2}, /* an empty directory is no catalog */
+    {"worker", "list", "worker list", 0},
+    {"token", "list", "token list", 0},
+    {"token", "add", "token add ci", 0},
+    {"token", "revoke", "token revoke 2", 0},
+    {"admin", "backup", "admin backup /b/store", 0},
+    {"admin", "restore", "admin restore /b/store --data-dir /d", 1},
+    {"admin", "check", "admin check", 0},
+    {"admin", "confirm-dead", "admin confirm-dead", 0},
+    {"openapi", NULL, "openapi", 0},
+    {"sim", NULL, "sim --seed 7", 42},
+    {"version", NULL, "version", 0},
+    {"help", NULL, "help", 0},
+    {"completion", NULL, "completion bash", 0},
+    {"man", NULL, "man", 0},
+    {"__complete", NULL, "__complete no", 0},
+};
+
+/* "GET /v1/tasks/6/attempts/2/log?x" as "GET /v1/tasks/{id}/attempts/{number}/log". */
+static void template_of(const char *request, struct buf *b)
+{
+    static const struct {
+        const char *after, *is;
+    } names[] = {{"nodes", "{node}"},      {"deployments", "{deployment}"},
+                 {"roles", "{role}"},      {"jigs", "{jig}"},
+                 {"pools", "{pool}"},      {"noderoles", "{id}"},
+                 {"operations", "{id}"},   {"tasks", "{id}"},
+                 {"attempts", "{number}"}, {"tokens", "{id}"},
+                 {"why", "{kind}"}};
+    char path[256], before[64] = "", before2[64] = "";
+    size_t n = strcspn(request, "? \r") + 1; /* after the method */
+    snprintf(path, sizeof path, "%.*s", (int)strcspn(request + n, "? \r"), request + n);
+    buf_printf(b, "%.*s ", (int)n - 1, request);
+    for (char *p = strtok(path, "/"); p; p = strtok(NULL, "/")) {
+        const char *part = p;
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (!strcmp(before, names[i].after))
+                part = names[i].is;
+        if (!strcmp(before2, "why"))
+            part = "{object}";
+        buf_printf(b, "/%s", part);
+        snprintf(before2, sizeof before2, "%s", before);
+        snprintf(before, sizeof before, "%s", p);
+    }
+}
+
+static bool listed(const char *routes, const char *route)
+{
+    size_t n = strlen(route);
+    for (const char *p = routes; p && (p = strstr(p, route)); p += n)
+        if (!p[n] || p[n] == ',')
+            return true;
+    return false;
+}
+
+static int sim(int argc, char **argv)
+{
+    return argc == 3 && !strcmp(argv[0], "sim") && !strcmp(argv[2], "7") ? 42 : 1;
+}
+
+/* Operation 4 runs when first asked and has failed when asked again; its events come in between. */
+static void operation_four(struct fake *f)
+{
+    static const struct fake_step events[] = {{FAKE_SEND, "id: 1\ndata: {}\n\n", 0},
+                                              {FAKE_AWAIT, "GET /v1/operations/4", 3}};
+    fake_on(f, "GET /v1/operations/4", 200, OPERATION_JSON("running", 1, 1, 1));
+    fake_on(f, "GET /v1/operations/4", 200, OPERATION_JSON("failed", 1, 1, 0));
+    fake_stream(f, "/v1/events", "text/event-stream", events, 2);
+}
+
+/* Operation 3 runs when first asked and is gone when asked again, and that is the end of events. */
+static void operations_open(struct fake *f)
+{
+    static const char running[] = "GET /v1/operations?state=running";
+    static const struct fake_step events[] = {{FAKE_SEND, "id: 1\ndata: {}\n\n", 0},
+                                              {FAKE_AWAIT, running, 2}};
+    fake_on(f, running, 200, LIST(OPERATION_JSON("running", 1, 0, 1)));
+    fake_on(f, running, 200, LIST(""));
+    fake_stream(f, "/v1/events", "text/event-stream", events, 2);
+    fake_on_headers(f, "GET /v1/events", 204, "", "");
+}
+
+int main(void)
+{
+    char dir[] = "/tmp/anneal-routes-XXXXXX";
+    if (!mkdtemp(dir) || chdir(dir))
+        printf("Bail out! no temporary directory\n");
+    for (const struct cli_verb *v = cli_verbs; v->noun; v++) {
+        const char *verb = v->verb ? v->verb : "";
+        SCOPED_BUF(asked);
+        size_t i = 0;
+        while (i < sizeof cases / sizeof *cases &&
+               (strcmp(cases[i].noun, v->noun) || strcmp(cases[i].verb ? cases[i].verb : "", verb)))
+            i++;
+        if (!ok(i < sizeof cases / sizeof *cases, "%s %s has a case", v->noun, verb))
+            continue;
+        struct cli_case c = {.server = cluster_new(), .sim = sim, .tty = true};
+        if (strcmp(v->noun, "events") != 0)
+            fake_off(c.server, "GET /v1/events");
+        if (!strcmp(v->noun, "watch"))
+            operations_open(c.server);
+        if (!strcmp(v->noun, "operation"))
+            operation_four(c.server);
+        is_int(case_run(&c, cases[i].line), cases[i].rc, "%s %s: exit code", v->noun, verb);
+        for (int k = 0; k < fake_total(c.server); k++) {
+            SCOPED_BUF(t);
+            template_of(fake_request(c.server, "", k), &t);
+            ok(listed(v->routes, t.data), "%s %s: asks %s, as its row says", v->noun, verb, t.data);
+            buf_printf(&asked, "%s%s", k ? ", " : "", t.data);
+        }
+        for (const char *p = v->routes; p && *p;) {
+            char one[128];
+            size_t n = strcspn(p, ",");
+            snprintf(one, sizeof one, "%.*s", (int)n, p);
+            ok(listed(buf_str(&asked).s, one), "%s %s: its row says %s, and it asks that", v->noun,
+               verb, one);
+            p += n + (p[n] == ',');
+            p += strspn(p, " ");
+        }
+        fake_free(c.server);
+        case_done(&c);
+    }
+    rmdir(dir);
+    return tap_done();
+}
