@@ -24,20 +24,28 @@ enum { TURNS_MAX = 8, PEM_MAX = 1 << 20 };
 /* --- the loop --- */
 
 /* How long to leave the library alone that says it has work left but made no step.  That is
- * ordinary now and then (a large head is read in small pieces), but version 0.9.75 also does so all
- * the time that a TLS handshake waits for its client, who may take his time.  So idle turns are a
- * budget that time refills; when the client speaks, the watch wakes us whatever the timer says. */
+ * ordinary (once per pipelined request, often for a large head), but version 0.9.75 also does so
+ * all the time that a TLS handshake waits for its client, who may take his time.  So idle turns are
+ * a budget that steps and time refill; when the client speaks, the watch wakes us whatever the
+ * timer says. */
+enum { IDLE_BUDGET = 64, IDLE_PER_STEP = 2, IDLE_REFILL_MS = 4 };
+
+static void idle_refill(struct api *a, uint64_t turns)
+{
+    a->idle_left = turns < IDLE_BUDGET - a->idle_left ? a->idle_left + (unsigned)turns
+                                                      : IDLE_BUDGET;
+}
+
 static uint64_t idle_wait_ms(struct api *a)
 {
-    enum { BUDGET = 64, REFILL_MS = 4 };
-    uint64_t now = loop_now_ms(a->loop), refill = (now - a->idle_at_ms) / REFILL_MS;
+    uint64_t now = loop_now_ms(a->loop), refill = (now - a->idle_at_ms) / IDLE_REFILL_MS;
 
     if (refill) {
-        a->idle_left = refill < BUDGET - a->idle_left ? a->idle_left + (unsigned)refill : BUDGET;
+        idle_refill(a, refill);
         a->idle_at_ms = now;
     }
     if (!a->idle_left)
-        return REFILL_MS;
+        return IDLE_REFILL_MS;
     a->idle_left--;
     return 0;
 }
@@ -53,7 +61,9 @@ static void api_turn(struct api *a)
         MHD_run(a->daemon);
         if (MHD_get_timeout(a->daemon, &wait_ms) != MHD_YES)
             return; /* a timer that is left over finds nothing to do */
-        if (!wait_ms && a->steps == before)
+        if (a->steps != before)
+            idle_refill(a, IDLE_PER_STEP);
+        else if (!wait_ms)
             wait_ms = idle_wait_ms(a);
     }
     uint64_t at_ms = loop_now_ms(a->loop) + wait_ms;

@@ -135,19 +135,14 @@ static int block_text(struct yaml_reader *r, size_t content, struct str theirs,
 static int scalar_text(struct yaml_reader *r, struct fy_event *ev, struct str *ret_text)
 {
     const struct fy_mark *start = fy_event_start_mark(ev);
-    *ret_text = token_text(ev->scalar.value);
-    if (!start)
-        return 0;
-    switch (fy_token_scalar_style(ev->scalar.value)) {
-    case FYSS_SINGLE_QUOTED:
-    case FYSS_DOUBLE_QUOTED: return quoted_text(r, start->input_pos, ret_text);
-    case FYSS_LITERAL:
-    case FYSS_FOLDED: return block_text(r, start->input_pos, *ret_text, ret_text);
-    case FYSS_ANY:
-    case FYSS_PLAIN:
-    case FYSS_MAX:
-    default: return 0;
-    }
+    enum fy_scalar_style style = fy_token_scalar_style(ev->scalar.value);
+    if (start && (style == FYSS_SINGLE_QUOTED || style == FYSS_DOUBLE_QUOTED))
+        return quoted_text(r, start->input_pos, ret_text);
+    struct str theirs = token_text(ev->scalar.value);
+    if (start && (style == FYSS_LITERAL || style == FYSS_FOLDED))
+        return block_text(r, start->input_pos, theirs, ret_text);
+    *ret_text = theirs;
+    return 0;
 }
 
 static int yaml_document(struct yaml_reader *r)

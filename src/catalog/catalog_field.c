@@ -22,7 +22,7 @@ static const char *kind_of(const struct value *v)
 /* At most 64 bytes of what a user wrote, for a message. */
 static int shown(struct str s)
 {
-    return (int)(s.n < 64 ? s.n : 64);
+    return (int)text_utf8_prefix(s.s, s.n < 64 ? s.n : 64);
 }
 
 static void unknown_field(struct load *l, const struct value *map, const struct member *m,

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
+
 struct catalog_where catalog_where_of(const struct value *v)
 {
     return (struct catalog_where){v->source ? v->source - 1u : CATALOG_NONE, v->line, v->column};
@@ -73,6 +75,7 @@ struct err *catalog_fault(struct load *l, enum catalog_severity severity, enum e
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    text[text_utf8_prefix(text, strlen(text))] = '\0';
     (void)err_set(&entry->err, code, "%s", text);
     entry->where = where;
     (void)err_at(&entry->err, "%s", catalog_where_write(l, where, at, sizeof at));

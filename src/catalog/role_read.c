@@ -95,9 +95,9 @@ static void attribute_read(struct load *l, const struct value *map, const struct
         struct catalog_where where = catalog_where_of(map);
         where.line = m->key_line;
         where.column = m->key_column;
-        struct err *e = catalog_fault(l, CATALOG_ERROR, ERR_INVALID, where,
-                                      "\"%.*s\" cannot be an attribute's name",
-                                      (int)(name.n < 64 ? name.n : 64), name.s);
+        struct err *e = catalog_fault(
+            l, CATALOG_ERROR, ERR_INVALID, where, "\"%.*s\" cannot be an attribute's name",
+            (int)text_utf8_prefix(name.s, name.n < 64 ? name.n : 64), name.s);
         (void)err_hint(e, "use letters, digits, _ and -, and begin with a letter or _");
         return;
     }

@@ -59,7 +59,7 @@ const struct cli_verb cli_verbs[] = {
      .routes = "GET /v1/status",
      .opts = OPTS(FLAG("check", 0, "exit with 11 if something needs attention"))},
     {"watch", NULL, "open operations, live", cmd_watch, S,
-     .routes = "GET /v1/operations, GET /v1/tasks, GET /v1/events",
+     .routes = "GET /v1/operations, GET /v1/operations/{id}, GET /v1/tasks, GET /v1/events",
      .about = "Redraws in place on a terminal, prints a line per change elsewhere.  Driven by "
               "the server's events.  Ends with Ctrl-C."},
     {"why", NULL, "why something is as it is, and what to do about it", cmd_why, S,
@@ -207,7 +207,8 @@ const struct cli_verb cli_verbs[] = {
      .routes = "GET /v1/operations/{id}, GET /v1/tasks",
      .args = {A_OP}},
     {"operation", "watch", "follow one operation to its end", cmd_operation_watch, S,
-     .routes = "GET /v1/operations/{id}, GET /v1/tasks, GET /v1/events",
+     .routes = "GET /v1/operations/{id}, GET /v1/tasks, GET /v1/events, "
+               "GET /v1/tasks/{id}/attempts/{number}/log",
      .args = {A_OP},
      .about = "Ends with the operation: 0 if it succeeded, 11 if it failed, 5 if it was "
               "cancelled or superseded.  Ctrl-C ends the watching, not the operation."},

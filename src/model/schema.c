@@ -56,6 +56,7 @@ void schema_path_write(const struct schema_path *p, char *ret, size_t n)
         }
         ret[len] = '\0';
     }
+    ret[text_utf8_prefix(ret, len)] = '\0'; /* what did not fit may end inside a character */
 }
 
 static int fail_at(const struct schema_path *at, enum errcode code, struct err *e)
@@ -251,7 +252,7 @@ static int check_const(const struct frame *f, const struct value *arg, struct er
 static int unknown_field(const struct frame *f, const struct schema_path *at, struct err *e)
 {
     const struct value *known = f->args[KEYWORD_PROPERTIES];
-    int n = (int)(at->key.n < 64 ? at->key.n : 64);
+    int n = (int)text_utf8_prefix(at->key.s, at->key.n < 64 ? at->key.n : 64);
     int r = FAIL(at, e, "unknown field \"%.*s\"", n, at->key.s);
 
     if (!known)

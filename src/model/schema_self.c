@@ -174,8 +174,8 @@ static int not_taken(const struct self *s, const struct member *m, struct err *e
             return self_fail(&at, e);
         }
     }
-    (void)err_set(e, ERR_INVALID, "unknown keyword \"%.*s\"", (int)(m->key_n < 64 ? m->key_n : 64),
-                  m->key);
+    (void)err_set(e, ERR_INVALID, "unknown keyword \"%.*s\"",
+                  (int)text_utf8_prefix(m->key, m->key_n < 64 ? m->key_n : 64), m->key);
     best = text_nearest(at.key, names, KEYWORD_COUNT);
     if (best)
         (void)err_hint(e, "did you mean \"%s\"?", best);

@@ -13,6 +13,7 @@
 
 #include "base/digest.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "model/schema.h"
 
 const char *bind_why_name(enum bind_why w)
@@ -86,7 +87,7 @@ static int data_digest(struct bind *b, uint32_t role, const struct value *user, 
 static int item_role(struct bind *b, const struct bind_item *item, uint32_t *ret_role)
 {
     uint32_t name = catalog_name_find(b->cat, item->role);
-    int shown = (int)(item->role.n < 64 ? item->role.n : 64);
+    int shown = (int)text_utf8_prefix(item->role.s, item->role.n < 64 ? item->role.n : 64);
 
     if (name != CATALOG_NONE && b->cat->names[name].role != CATALOG_NONE) {
         *ret_role = b->cat->names[name].role;
@@ -209,7 +210,12 @@ static int bind_all(struct bind *b, struct plan *p)
 
 static void bind_init(struct bind *b)
 {
+    const struct bind_request *req = b->req;
+
     arena_init(&b->scratch);
+    b->max_noderoles = req->max_noderoles ? req->max_noderoles : PLANNER_MAX_NODEROLES;
+    b->max_needs = req->max_needs ? req->max_needs : PLANNER_MAX_NEEDS;
+    b->max_tasks = req->max_tasks ? req->max_tasks : PLANNER_MAX_TASKS;
     b->roles = arena_new(&b->scratch, struct bind_role, b->cat->n_roles);
     b->jigs = arena_new(&b->scratch, struct bind_jig, b->cat->n_jigs);
     for (uint32_t i = 0; i < b->cat->n_roles; i++)

@@ -208,8 +208,8 @@ int bind_needs(struct bind *b)
         int r = role_needs(b, role);
         if (r < 0)
             return r;
-        if (b->needs.n > PLANNER_MAX_EDGES)
-            return err_set(b->err, ERR_LIMIT, "more than %d needs in one plan", PLANNER_MAX_EDGES);
+        if (b->needs.n > b->max_needs)
+            return err_set(b->err, ERR_LIMIT, "more than %u needs in one plan", b->max_needs);
     }
     return 0;
 }

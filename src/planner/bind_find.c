@@ -229,8 +229,8 @@ int bind_settle_parents(struct bind *b)
         for (; used < b->links.n && b->links.at[used].child == i; used++)
             link_settle(&s, &b->links.at[used]);
         b->fresh.at[i].n_links = (uint32_t)b->parents.n - b->fresh.at[i].first_link;
-        if (b->parents.n > PLANNER_MAX_EDGES)
-            r = err_set(b->err, ERR_LIMIT, "more than %d needs in one plan", PLANNER_MAX_EDGES);
+        if (b->parents.n > b->max_needs)
+            r = err_set(b->err, ERR_LIMIT, "more than %u needs in one plan", b->max_needs);
     }
     u64map_done(&s.seen_live);
     return r;

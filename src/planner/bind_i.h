@@ -56,6 +56,7 @@ struct bind {
     const struct bind_request *req;
     struct arena scratch;
     struct err *err; /* never NULL */
+    uint32_t max_noderoles, max_needs, max_tasks;
     VEC(struct bind_new) fresh;
     VEC(struct bind_link) links;   /* as found, by child within required and used */
     VEC(struct bind_link) parents; /* settled: each parent once, peers included */

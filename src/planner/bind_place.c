@@ -246,9 +246,8 @@ int bind_create(struct bind *b, uint32_t role, uint32_t node, uint32_t because, 
     struct place p = {&b->cat->roles[role], node, because, wanted};
     uint32_t number = (uint32_t)b->fresh.n;
 
-    if (number >= PLANNER_MAX_NODEROLES)
-        return err_set(b->err, ERR_LIMIT, "more than %d noderoles in one plan",
-                       PLANNER_MAX_NODEROLES);
+    if (number >= b->max_noderoles)
+        return err_set(b->err, ERR_LIMIT, "more than %u noderoles in one plan", b->max_noderoles);
     int r = check_role(b, &p);
     if (r < 0)
         return r;

@@ -32,7 +32,6 @@ struct expansion {
     struct bind *b;
     struct plan *plan;
     struct role_plan **roles; /* by role of the catalog, NULL until met */
-    struct u64map defs;       /* digest -> ref */
     struct strmap pools;      /* name -> ref */
     VEC(struct plan_def) new_defs;
     VEC(struct plan_pool) new_pools;
@@ -129,7 +128,8 @@ static struct str def_body(struct expansion *x, struct str type, const struct va
     return text_copy(x, buf_str(&text));
 }
 
-/* A definition is what its digest says: one that the engine has, or that the plan brings along. */
+/* A definition is what its digest says: one that the engine has, or that the plan brings along.
+ * Role and task are part of it, so each is made once. */
 static uint32_t def_ref(struct expansion *x, const struct catalog_role *role,
                         const struct catalog_step *step)
 {
@@ -138,7 +138,6 @@ static uint32_t def_ref(struct expansion *x, const struct catalog_role *role,
     const struct catalog_jig *j = &cat->jigs[step->jig];
     SCOPED_ARENA(mem);
     SCOPED_BUF(text);
-    uintptr_t known;
     struct plan_def d = {.name = t->name,
                          .role = role->name,
                          .jig = x->b->jigs[step->jig].id,
@@ -154,8 +153,6 @@ static uint32_t def_ref(struct expansion *x, const struct catalog_role *role,
         d.flags |= DEF_F_OUTSIDE;
     json_write_canonical(&text, def_value(&mem, &d, j->name, j->implementation, t->params));
     d.digest = digest_64(text.data, text.len);
-    if (u64map_get(&x->defs, d.digest, &known))
-        return (uint32_t)known;
     uint32_t ref = x->b->world->def(x->b->world->ctx, d.digest);
     if (!ref) {
         ref = (uint32_t)x->new_defs.n | PLAN_NEW;
@@ -164,7 +161,6 @@ static uint32_t def_ref(struct expansion *x, const struct catalog_role *role,
         d.body = def_body(x, j->implementation, t->params);
         vec_push(&x->new_defs, d);
     }
-    u64map_put(&x->defs, d.digest, ref);
     return ref;
 }
 
@@ -354,7 +350,6 @@ static void plan_seal(struct expansion *x)
 
 static void expansion_done(struct expansion *x)
 {
-    u64map_done(&x->defs);
     strmap_done(&x->pools);
     vec_done(&x->new_defs);
     vec_done(&x->new_pools);
@@ -374,8 +369,8 @@ int bind_expand(struct bind *b, struct plan *p)
         noderole_fill(&x, i, (uint32_t)n_tasks);
         n_tasks += p->noderoles[i].n_tasks;
     }
-    if (n_tasks > PLANNER_MAX_TASKS)
-        return err_set(b->err, ERR_LIMIT, "more than %d tasks in one plan", PLANNER_MAX_TASKS);
+    if (n_tasks > b->max_tasks)
+        return err_set(b->err, ERR_LIMIT, "more than %u tasks in one plan", b->max_tasks);
     p->n_tasks = (uint32_t)n_tasks;
     p->tasks = arena_new(&p->mem, struct plan_task, p->n_tasks);
     for (uint32_t i = 0; i < p->n_noderoles; i++) {

@@ -29,11 +29,11 @@
 #include "catalog/catalog.h"
 #include "model/plan.h"
 
-enum {
+enum { /* unless a request says less or more */
     PLANNER_MAX_NODEROLES = 1000000, /* new ones in one plan */
-    PLANNER_MAX_EDGES = 8000000,     /* need edges of those */
+    PLANNER_MAX_NEEDS = 8000000,     /* their parents, and new parents of live ones */
     PLANNER_MAX_TASKS = 8000000,
-    PLANNER_MAX_DEPTH = 1000,        /* deployments from the target to the root */
+    PLANNER_MAX_DEPTH = 1000, /* deployments from the target to the root */
 };
 
 /* --- what the planner may ask; ids are never 0 --- */
@@ -82,6 +82,7 @@ struct bind_request {
     uint32_t deployment;
     const struct bind_item *items;
     uint32_t n_items;
+    uint32_t max_noderoles, max_needs, max_tasks; /* 0: PLANNER_MAX_... */
 };
 
 /* Why a noderole is in a plan, and how what it needs was found: the dry run. */

@@ -243,6 +243,8 @@ static void on_beat(struct server *s, const struct taskmsg *m)
     /* The queue is inside this process, and so is its only worker: what it does not hold, nobody does. */
     if (m->kind == TASKMSG_HELLO)
         lease_all_reported(s->lease, lease_over, s);
+    if (m->kind == TASKMSG_BEAT)
+        return; /* only a HELLO says what it offers */
     bool changed = w->capacity != m->capacity || w->jigs.n != m->n_jigs;
     for (uint32_t i = 0; !changed && i < m->n_jigs; i++)
         changed = !str_is(m->jigs[i], w->jigs.at[i]);

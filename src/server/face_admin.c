@@ -113,7 +113,8 @@ static void check_done(void *arg)
     j->ended = true;
     j->ended_ms = server_wall_ms();
     s->check_state = good ? 2 : 3;
-    snprintf(s->check_text, sizeof s->check_text, "%s", good ? "" : j->failure.text);
+    snprintf(s->check_text, sizeof s->check_text, "%.*s", (int)sizeof s->check_text - 1,
+             good ? "" : j->failure.text);
     if (good)
         log_line(LOG_INFO, "store.check", LOGT("result", "good"));
     else

@@ -120,7 +120,7 @@ static struct value *backup_value(const struct admin_job *j, struct arena *a)
                                                  : "done");
     value_put_int(a, v, "pages_done", j->done);
     value_put_int(a, v, "pages", j->total);
-    value_put_int(a, v, "bytes", (int64_t)j->bytes);
+    value_put_int(a, v, "bytes", j->running ? 0 : (int64_t)j->bytes);
     value_put_text(a, v, "ended_at", view_time(a, j->running ? 0 : j->ended_ms));
     value_put_text(a, v, "error",
                    !j->running && j->failure.code != ERR_NONE ? j->failure.text : NULL);

@@ -52,7 +52,8 @@ static bool node_passes(struct server *s, struct arena *scratch, const struct no
         return false;
     if (f->alive >= 0 && (!anneal_node(s->engine, id, &v) || v.alive != f->alive))
         return false;
-    if (f->selector && !face_node_match(s, scratch, f->selector, id))
+    arena_reset(scratch);
+    if (f->selector && !node_select_match(s, scratch, f->selector, id))
         return false;
     return f->state < 0 || (int)view_node_state(s, id) == f->state;
 }

@@ -107,8 +107,6 @@ int server_pool_put(struct server *s, const struct server_call *c, struct server
                     : pool_new_check(c, e);
     if (rc < 0)
         return rc;
-    if (id == 0)
-        id = 1; /* an engine without pools has no end to count from */
     (void)anneal_pool(s->engine, id, &v);
     const char *kept = exists ? s->inv.pools.at[id].note : NULL;
     struct str text = value_as_str(asked);

@@ -185,6 +185,8 @@ struct server {
     uint64_t started_ms, groups, rows_written, results, stale_results, dispatched;
     uint64_t check_state; /* 0 not yet, 1 running, 2 good, 3 bad */
     char check_text[256];
+    uint64_t checkpoint_seq; /* journal number of the last one taken */
+    bool checkpointing;
     uint64_t run_no;
     struct admin_job backup, check; /* face_admin.c: at most one of each at a time */
 };
@@ -311,9 +313,6 @@ int face_not_found_near(struct err *e, const char *what, const char *name,
 int face_filter_node(const struct server *s, const char *name, uint32_t *ret_id, struct err *e);
 int face_filter_deployment(const struct server *s, const char *name, uint32_t *ret_id,
                            struct err *e);
-/* Does a selector match this node?  The scratch arena is reset by each call. */
-bool face_node_match(const struct server *s, struct arena *scratch, const struct selector *sel,
-                     uint32_t node);
 
 /* face_why.c, why_text.c, why_catalog.c: one explanation being made */
 enum { WHY_MOST_REASONS = 64, WHY_MOST_DEPTH = 12 };

@@ -59,9 +59,10 @@ const char *sim_fault_name(enum sim_fault f);
 bool sim_faults_parse(const char *text, uint64_t *ret_faults);
 void sim_faults_write(struct buf *b, uint64_t faults);
 
+enum { SIM_EVENTS_DEFAULT = 10000 };
 struct sim_options { /* 0: drawn from the seed */
     uint64_t seed;
-    uint32_t events; /* engine events before healing begins; 0: 10,000 */
+    uint32_t events; /* engine events before healing begins; 0: the default */
     uint32_t nodes, noderoles;
     uint64_t faults; /* bits 1 << enum sim_fault */
     bool verbose;    /* print every step */
@@ -69,7 +70,7 @@ struct sim_options { /* 0: drawn from the seed */
 
 #define SIM_COUNTS(X)                                                                              \
     X(events) X(stale) X(refused) X(starts) X(asks) X(groups) X(slices) X(restores) X(replays)     \
-    X(digests) X(losses) X(stalls) X(plans) X(tasks) X(noderoles) X(fenced)
+    X(digests) X(losses) X(stalls) X(fenced) X(plans) X(nodes) X(noderoles) X(tasks)
 struct sim_report {
     bool failed;
     char what[600];     /* the invariant and the object, or the wedge */
@@ -82,6 +83,8 @@ struct sim_report {
     uint64_t faults[SIM_FAULT_COUNT];
 };
 
+/* How large the world of a run is, drawn or as the options say. */
+void sim_world_size(const struct sim_options *o, uint32_t *ret_nodes, uint32_t *ret_noderoles);
 /* One run in this process.  history (may be NULL) gets the last steps before a failure. */
 void sim_run(const struct sim_options *o, struct sim_report *ret, struct buf *history);
 /* One run in a child process: a crash of the engine itself is a failure like any other. */

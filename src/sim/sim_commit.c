@@ -72,7 +72,7 @@ void sim_server_close_soon(struct sim *s)
     struct sim_server *v = &s->server;
     if (v->closing || (commit_pending(v->commit) == 0 && !commit_must_wait(v->commit)))
         return;
-    uint64_t delay_ms = commit_pending(v->commit) >= v->close_at ? 0 : rng_from(&s->serve, 1, 25);
+    uint64_t delay_ms = commit_pending(v->commit) >= v->close_at ? 0 : rng_from(&s->serve, 1, rng_chance(&s->serve, 500) ? 20 : 400);
     if (delay_ms > 0 && commit_pending(v->commit) > 1)
         return; /* its timer runs already */
     v->closing = delay_ms == 0;

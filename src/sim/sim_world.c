@@ -31,6 +31,14 @@ static void sizes_draw(struct sim *s)
     s->slice_rows = rng_from(r, 1, 12);
 }
 
+void sim_world_size(const struct sim_options *o, uint32_t *ret_nodes, uint32_t *ret_noderoles)
+{
+    struct sim s = {.opt = *o, .world = stream(o->seed, 1)};
+    sizes_draw(&s);
+    *ret_nodes = s.n_nodes;
+    *ret_noderoles = s.want_noderoles;
+}
+
 static void event_must(struct sim *s, struct event ev, const void *fixed)
 {
     if (sim_server_feed(s, &ev, &(struct commit_note){.fixed = fixed}) < 0)

@@ -170,8 +170,10 @@ static bool chunks_take(const char *at, const char *end, struct buf *body, const
 {
     for (;;) {
         char *after;
-        const char *line = at < end ? memmem(at, (size_t)(end - at), "\r\n", 2) : NULL;
-        if (!line)
+        const char *line = at;
+        while (line + 1 < end && (line[0] != '\r' || line[1] != '\n'))
+            line++;
+        if (line + 1 >= end)
             return false;
         size_t n = strtoul(at, &after, 16);
         at = line + 2;
@@ -189,7 +191,9 @@ static bool chunks_take(const char *at, const char *end, struct buf *body, const
 /* A whole response at the front of c->in becomes *rep and is taken off. */
 static bool reply_take(struct client *c, struct reply *rep)
 {
-    const char *head_end = c->in.data ? strstr(c->in.data, "\r\n\r\n") : NULL;
+    if (!c->in.data)
+        return false;
+    const char *head_end = strstr(c->in.data, "\r\n\r\n");
     const char *end = c->in.data + c->in.len, *rest;
     if (!head_end)
         return false;

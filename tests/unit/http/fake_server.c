@@ -147,7 +147,7 @@ static const struct answer *answer_find(struct fake *f, const char *asked)
     for (int with_query = 1; with_query >= 0 && !last; with_query--)
         for (size_t i = 0; i < f->answers.n; i++) {
             struct answer *a = f->answers.at[i];
-            if (!a->route || !strchr(a->route, '?') == with_query ||
+            if (!a->route || (strchr(a->route, '?') != NULL) != with_query ||
                 !route_matches(a->route, asked))
                 continue;
             last = a;

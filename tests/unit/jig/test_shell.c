@@ -1,5 +1,6 @@
 /* test_shell.c - programs under the runner: what they get, what they answer, how they are ended */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "jig/bench.h"
@@ -241,6 +242,31 @@ static void test_caps(struct bench *b)
     b->max_output = 1 << 20;
 }
 
+static void test_no_room(struct bench *b)
+{
+    struct rlimit old, small = {4096, RLIM_INFINITY};
+    SCOPED_BUF(params);
+    b->task = 7;
+    buf_puts(&params, "{\"script\":\"");
+    for (int i = 0; i < 10000; i++)
+        buf_puts(&params, ":;");
+    buf_puts(&params, "\"}");
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &old);
+    small.rlim_max = old.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &small);
+    int rc = bench_run(b, "shell", TEXT(params));
+    setrlimit(RLIMIT_FSIZE, &old);
+    is_int(rc, -ERR_IO, "a script that cannot be written is not started");
+    has_text(b->e.text, "cannot write", "and says so");
+    char *scratch = fs_join(b->dir, JIG_SCRATCH_DIR);
+    struct err e;
+    is_int(fs_remove_tree(scratch, &e), 0, "no scratch directory");
+    is_int(bench_run(b, "shell", "{\"script\":\":\"}"), -ERR_IO, "no place for a script");
+    has_text(b->e.text, "cannot create", "which is told");
+    free(scratch);
+}
+
 int main(void)
 {
     struct bench b;
@@ -251,6 +277,7 @@ int main(void)
     test_records(&b);
     test_cancel(&b);
     test_caps(&b);
+    test_no_room(&b);
     bench_done(&b);
     return tap_done();
 }

@@ -147,6 +147,54 @@ static void test_values(void)
     is_text(e.hint, "did you mean \"green\"?", "a value like it");
 }
 
+/* A pointer or a list of choices longer than an error can hold is cut at a character. */
+static void test_long_messages(void)
+{
+    SCOPED_ARENA(mem);
+    SCOPED_BUF(key);
+    SCOPED_BUF(schema);
+    struct err e;
+
+    for (unsigned i = 0; i < 120; i++)
+        buf_puts(&key, "\xc3\xa4");
+    for (unsigned pad = 0; pad < 2; pad++) {
+        struct value *v = value_map(&mem), *closed = value_map(&mem);
+        value_set(&mem, v, key.data + 2 * pad, value_int(&mem, 1));
+        value_put_bool(&mem, closed, "additionalProperties", false);
+        struct value *outer = value_map(&mem), *properties = value_map(&mem);
+        struct value *data = value_map(&mem);
+        value_set(&mem, properties, pad ? "x" : "xy", closed);
+        value_set(&mem, outer, "properties", properties);
+        value_set(&mem, data, pad ? "x" : "xy", v);
+        is_int(schema_check(outer, data, &e), -ERR_INVALID, "a long key");
+        size_t n = strlen(e.at);
+        ok(n > 180 && (unsigned char)e.at[n - 1] == 0xa4, "cut behind a character");
+    }
+    buf_puts(&schema, "{\"items\":{\"enum\":[");
+    for (unsigned i = 0; i < 200; i++)
+        buf_printf(&schema, "%s\"choice-%u\"", i ? "," : "", i);
+    buf_puts(&schema, "]}}");
+    is_int(schema_check(parse(&mem, schema.data), parse(&mem, "[5]"), &e), -ERR_INVALID, "choices");
+    ok(strlen(e.text) < 400, "not all are listed");
+    SCOPED_BUF(deep);
+    struct value *nested = value_bool(&mem, false);
+    for (unsigned i = 0; i < 60; i++) {
+        struct value *around = value_map(&mem);
+        value_set(&mem, around, "items", nested);
+        nested = around;
+    }
+    for (unsigned i = 0; i < 60; i++) {
+        for (unsigned k = 0; k < 1000; k++)
+            buf_puts(&deep, k ? ",[]" : "[[]");
+        buf_puts(&deep, ",");
+    }
+    buf_puts(&deep, "[]");
+    for (unsigned i = 0; i < 60; i++)
+        buf_puts(&deep, "]");
+    is_int(schema_check(nested, parse(&mem, deep.data), &e), -ERR_INVALID, "a long way down");
+    ok(!strncmp(e.at, "/1000/1000/1000/", 16) && strlen(e.at) == sizeof e.at - 1, "fills the room");
+}
+
 static void test_bounds(void)
 {
     SCOPED_ARENA(mem);
@@ -389,6 +437,7 @@ static void test_pointer(void)
 int main(void)
 {
     test_values();
+    test_long_messages();
     test_bounds();
     test_refs();
     test_self();

@@ -527,6 +527,58 @@ static void test_steps(void)
     scene_close(&s);
 }
 
+static int limited(struct scene *s, uint32_t noderoles, uint32_t needs, uint32_t tasks)
+{
+    struct bind_item items[3] = {
+        {str_of("top"), 1, NULL}, {str_of("top"), 2, NULL}, {str_of("peer"), 3, NULL}};
+    struct bind_request req = {1, items, 3, noderoles, needs, tasks};
+    struct plan *p = NULL;
+    int r = planner_bind(s->cat, &s->world.face, &req, &p, NULL, &s->err);
+    plan_free(p);
+    return r;
+}
+
+static void test_limits(void)
+{
+    static const char text[] = "barclamp: t\n"
+                               "roles:\n"
+                               "  - {name: base}\n"
+                               "  - {name: peer, flags: [cluster]}\n"
+                               "  - {name: child, requires: [peer]}\n"
+                               "  - {name: top, requires: [base]}\n";
+    struct scene s;
+    scene_open(&s, text, 9);
+    is_int(limited(&s, 4, 2, 4), 0, "just enough");
+    is_int(limited(&s, 3, 2, 4), -ERR_LIMIT, "a noderole too many");
+    has_text(s.err.text, "more than 3 noderoles", "is told");
+    is_int(limited(&s, 4, 1, 4), -ERR_LIMIT, "a need too many");
+    has_text(s.err.text, "more than 1 needs", "is told");
+    is_int(limited(&s, 4, 2, 3), -ERR_LIMIT, "a task too many");
+    has_text(s.err.text, "more than 3 tasks", "is told");
+    scene_bind(&s, 1, "peer@4 child@5 child@6 child@7");
+    is_int(limited(&s, 4, 3, 4), 0, "three needs of live noderoles");
+    is_int(limited(&s, 4, 2, 4), -ERR_LIMIT, "count as well");
+    scene_close(&s);
+}
+
+/* Defaults that are good one by one and bad together show when they are used. */
+static void test_bad_defaults(void)
+{
+    static const char text[] =
+        "barclamp: t\n"
+        "roles:\n"
+        "  - name: odd\n"
+        "    attributes:\n"
+        "      a: {schema: {const: {}, properties: {b: {default: 1}}}, default: {}}\n"
+        "  - {name: top, requires: [odd]}\n";
+    struct scene s;
+    scene_open(&s, text, 1);
+    is_int(scene_bind(&s, 1, "top@1"), -ERR_INVALID, "refused");
+    is_text(s.err.text, "odd@n1: expected {}", "for the noderole that has them");
+    is_text(s.err.at, "/a", "and the attribute");
+    scene_close(&s);
+}
+
 /* A chain of roles longer than a message. */
 static void test_long_chain(void)
 {
@@ -560,6 +612,8 @@ int main(void)
     test_unknown_live_role();
     test_data();
     test_steps();
+    test_limits();
+    test_bad_defaults();
     test_long_chain();
     return tap_done();
 }

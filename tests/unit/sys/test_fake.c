@@ -295,6 +295,11 @@ static void test_descriptors(void)
     close(p[1]);
     loop_run(l);
     ok(a.w == NULL, "the end of a pipe is readable, and a watch may free itself");
+    a = (struct reader){.fd = q[0]};
+    a.w = loop_watch_new(l, q[1], LOOP_WRITE, on_reader, &a);
+    loop_fake_advance(l, 0);
+    is_int(a.events, LOOP_WRITE, "room to write is told too");
+    loop_watch_free(a.w);
     ok(loop_watch_new(l, -1, LOOP_READ, on_reader, &a) == NULL && errno == EBADF,
        "no descriptor, no watch");
     close(p[0]);

@@ -137,6 +137,13 @@ static void test_set_refusals(void)
         has_text(e.text, cases[i].text, "says: %s", cases[i].text);
         ok(opts_set(&o, cases[i].set, NULL) < 0, "also without an err");
     }
+    struct err e;
+    SCOPED_BUF(b);
+    buf_puts(&b, "admin_domain=");
+    for (int i = 0; i < 254; i++)
+        buf_putc(&b, 'd');
+    ok(opts_set(&o, b.data, &e) < 0, "a text that is too long");
+    has_text(e.text, "admin_domain is longer than 253 bytes", "is refused");
     opts_done(&o);
 }
 

@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "base/str.h"
 #include "sys/proc.h"
@@ -243,6 +244,33 @@ static void test_failures(void)
     proc_free(NULL);
 }
 
+/* A daemon may run with 0, 1 and 2 closed: the pipes then get the very numbers the child is given.
+ */
+static void test_low_descriptors(void)
+{
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct child c = {.l = loop_new()};
+        struct err e;
+        struct proc_spec s = {.argv = SH("read x; echo out-$x; echo err >&2; echo res >&3"),
+                              .input = {"in\n", 3},
+                              .max_result = 10,
+                              .on_output = on_output,
+                              .on_exit = on_exit_,
+                              .arg = &c};
+        for (int fd = 0; fd < 3; fd++)
+            close(fd);
+        if (proc_spawn(c.l, &s, &c.p, &e) < 0)
+            _exit(9);
+        loop_run(c.l);
+        _exit(!(c.exits == 1 && c.x.code == 0 && str_is(buf_str(&c.out[1]), "out-in\n") &&
+                str_is(buf_str(&c.out[2]), "err\n") && str_is(buf_str(&c.out[3]), "res\n")));
+    }
+    waitpid(pid, &status, 0);
+    is_int(status, 0, "a process without standard descriptors can start children that have them");
+}
+
 static void test_exhaustion(void)
 {
     struct rlimit old, low;
@@ -319,6 +347,7 @@ int main(void)
     test_linger();
     test_surroundings();
     test_failures();
+    test_low_descriptors();
     test_exhaustion();
     test_many();
     return tap_done();

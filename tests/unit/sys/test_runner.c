@@ -5,8 +5,9 @@
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
-#include <stdarg.h>
+#include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 
 #include "sys/runlock.h"
@@ -395,6 +396,36 @@ static void test_odd_locks(const char *dir)
     free(lock);
 }
 
+/* A lock that is held without a holder one could ask: the record is of a process long gone. */
+static void test_unknown_holder(const char *dir)
+{
+    char *lock = fs_join(dir, "unknown"), text[256];
+    struct run_id two = {lock, 7, 2, 0, "60000", NULL};
+    struct run_record old = {
+        .task = 7, .attempt = 1, .runner = 1, .since_ticks = UINT64_MAX, .state = RUN_STARTED};
+    int fd = runlock_open(lock);
+    is_int(runlock_try(&fd, lock), 1, "somebody has the lock");
+    is_int(runlock_write(fd, &old), 0, "under the name of a process that is another one now");
+    struct run_case c = begin(&two, "exit 4");
+    struct pollfd quiet = {.fd = fileno(c.out), .events = POLLIN};
+    is_int(poll(&quiet, 1, 50), 0, "a later attempt waits, and signals nobody");
+    close(fd);
+    is_int(finish(&c, NULL, 0), 4, "until the lock is free");
+    free(lock);
+
+    lock = fs_join(dir, "full");
+    struct run_id id = {lock, 8, 1, 0, NULL, NULL};
+    struct rlimit none = {0, RLIM_INFINITY}, old_limit;
+    getrlimit(RLIMIT_FSIZE, &old_limit);
+    none.rlim_max = old_limit.rlim_max;
+    setrlimit(RLIMIT_FSIZE, &none); /* inherited by the runner: no byte can be written */
+    int rc = run(&id, "exit 0", text, sizeof text);
+    setrlimit(RLIMIT_FSIZE, &old_limit);
+    is_int(rc, 125, "without room for its record nothing starts");
+    has_text(text, "cannot write", "and it says so");
+    free(lock);
+}
+
 int main(void)
 {
     char *dir = scratch_new();
@@ -407,6 +438,7 @@ int main(void)
     test_server_death(dir);
     test_runner_death(dir);
     test_odd_locks(dir);
+    test_unknown_holder(dir);
     scratch_end(dir);
     return tap_done();
 }

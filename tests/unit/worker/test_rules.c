@@ -285,6 +285,19 @@ static void test_capacity(void)
     rig_done(&r);
 }
 
+static void test_many_at_once(void)
+{
+    struct rig r;
+    struct worker_options o = {.name = "w", .capacity = 100};
+    rig_init(&r, true, &o);
+    for (uint32_t t = 1; t <= 100; t++)
+        rig_task(&r, t, 1, 0, "test", sleeps);
+    is_int(worker_counts(r.w).running, 100, "a hundred at once");
+    rig_step(&r, 100);
+    is_int(rig_count(&r, TASKMSG_RESULT), 100, "and all of them end");
+    rig_done(&r);
+}
+
 static void test_resend(void)
 {
     struct rig r;
@@ -367,6 +380,15 @@ static void test_stop(void)
     rig_done(&r);
 }
 
+static void free_worker(void *arg)
+{
+    struct rig *r = arg;
+    is_int(worker_counts(r->w).queued, 1, "one run has ended, the next has not begun");
+    worker_free(r->w);
+    r->w = NULL;
+}
+
+/* Between the end of a run and the start of the next, nothing runs: a worker may be freed there. */
 static void test_free_unstopped(void)
 {
     struct rig r;
@@ -374,12 +396,11 @@ static void test_free_unstopped(void)
     rig_init(&r, true, &o);
     rig_task(&r, 1, 1, 0, "test", sleeps);
     rig_task(&r, 2, 1, 0, "test", sleeps);
-    rig_task(&r, 1, 2, 0, "test", sleeps);
-    rig_task(&r, 3, 1, 0, "noop", "");
-    rig_step(&r, 0);
+    struct loop_timer *t = loop_timer_new(r.l, free_worker, &r);
+    loop_timer_at(t, loop_now_ms(r.l) + 100);
     rig_step(&r, 100);
-    worker_stop(r.w, 0, rig_on_stopped, &r);
-    rig_step(&r, 0);
+    ok(r.w == NULL, "and is");
+    loop_timer_free(t);
     rig_done(&r);
 }
 
@@ -420,6 +441,7 @@ int main(void)
     test_deadline();
     test_refusals();
     test_capacity();
+    test_many_at_once();
     test_resend();
     test_memory();
     test_stop();

@@ -1,0 +1,276 @@
+/* sim_check.c - the invariants of docs/rfc/01-engine.md section 11, after every step that changed anything
+ *
+ * anneal_check() recomputes what the engine keeps: 1, 3, 4, 8, 10 and the sums of 2 and 5.  Here is what can only be
+ * seen from a step: limits and dependencies at the moment of a start, the order of starts, what a loss must
+ * take along, that a cancelled operation ends, that nobody waits for ever.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/sim_i.h"
+
+enum {
+    TURN_SAMPLE = 64,        /* steps between two looks at who waits for nothing but its turn */
+    TURN_BOUND = 4000,       /* starts of others that such a task may see */
+    ORDER_SAMPLE = 16,       /* starts between two comparisons with every startable task */
+    WHY_MOST = 6,
+};
+
+struct start { /* a task as the start order sees it */
+    struct task_view v;
+    uint32_t cohort;
+    const struct sim_def *def;
+};
+
+static struct start start_of(const struct sim *s, uint32_t task)
+{
+    struct start st;
+    struct noderole_view nr;
+    anneal_task(s->server.engine, task, &st.v);
+    anneal_noderole(s->server.engine, st.v.noderole, &nr);
+    st.cohort = nr.cohort;
+    st.def = &s->defs.at[st.v.def];
+    return st;
+}
+
+static bool goes_before(const struct start *x, const struct start *y)
+{
+    if (x->v.weight != y->v.weight)
+        return x->v.weight > y->v.weight;
+    if (x->cohort != y->cohort)
+        return x->cohort < y->cohort;
+    return x->v.id < y->v.id;
+}
+
+/* Could `u`, which did not start, have had everything that `t` took? */
+static void check_overtaken(struct sim *s, const struct start *t, uint32_t u)
+{
+    struct task_view v;
+    anneal_task(s->server.engine, u, &v);
+    if (v.state != TASK_READY || v.operation != t->v.operation || u == t->v.id)
+        return;
+    struct start other = start_of(s, u);
+    if (other.def->jig != t->def->jig || !goes_before(&other, t))
+        return;
+    bool same_place = v.node == t->v.node && v.span == 0 && t->v.span == 0 &&
+                      ((other.def->flags ^ t->def->flags) & DEF_F_OUTSIDE) == 0;
+    struct why why[WHY_MOST];
+    if (!same_place && (anneal_why_task(s->server.engine, u, why, WHY_MOST) != 1 ||
+                        why[0].rule != WHY_WORKERS_BUSY))
+        return;
+    sim_fail(s, "start order: task %u started, task %u of the same operation goes before it",
+             t->v.id, u);
+}
+
+static void check_order_of_starts(struct sim *s, const struct start *t)
+{
+    const struct anneal *a = s->server.engine;
+    if (s->report->starts % ORDER_SAMPLE == 0) {
+        for (uint32_t u = 1; u < anneal_task_end(a); u++)
+            check_overtaken(s, t, u);
+        return;
+    }
+    for (uint32_t nr = anneal_node_first_noderole(a, t->v.node); nr;
+         nr = anneal_node_next_noderole(a, nr)) {
+        struct noderole_view v;
+        anneal_noderole(a, nr, &v);
+        for (uint32_t i = 0; v.state != NODEROLE_ACTIVE && i < v.n_tasks; i++)
+            check_overtaken(s, t, v.first_task + i);
+    }
+}
+
+static void check_dependencies(struct sim *s, uint32_t task)
+{
+    uint32_t n;
+    const uint32_t *deps = anneal_task_deps(s->server.engine, task, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct task_view v;
+        anneal_task(s->server.engine, deps[i], &v);
+        if (!task_state_passed(v.state))
+            sim_fail(s, "invariant 5: task %u started, task %u before it is %s", task, deps[i],
+                     task_state_name(v.state));
+    }
+}
+
+static void check_room(struct sim *s, const struct start *t, bool ask)
+{
+    const struct anneal *a = s->server.engine;
+    struct node_view node;
+    struct jig_view jig;
+    struct operation_view op;
+    uint32_t used, capacity = anneal_capacity(a, &used), id = t->v.id;
+    anneal_node(a, t->v.node, &node);
+    anneal_jig(a, t->def->jig, &jig);
+    anneal_operation(a, t->v.operation, &op);
+    bool outside = t->def->flags & (DEF_F_OUTSIDE | DEF_F_TAKES_DOWN);
+    if (node.used > node.slots && !ask)
+        sim_fail(s, "invariant 2: task %u started on node %u, %u of %u slots are taken", id,
+                 node.id, node.used, node.slots);
+    if (used > capacity)
+        sim_fail(s, "invariant 2: task %u started, %u of %u worker slots are taken", id, used,
+                 capacity);
+    if (jig.taken > jig.slots || !jig.active)
+        sim_fail(s, "invariant 2: task %u started, jig %u has %u of %u slots taken", id, jig.id,
+                 jig.taken, jig.slots);
+    if (!node.available || (node.alive != ALIVE_ALIVE && !outside && !ask))
+        sim_fail(s, "invariant 2: task %u started on node %u: %savailable, %s", id, node.id,
+                 node.available ? "" : "un", alive_state_name(node.alive));
+    if (node.frozen && !ask)
+        sim_fail(s, "invariant 2: task %u started on node %u, which an error froze", id, node.id);
+    if (op.held)
+        sim_fail(s, "invariant 2: task %u started in operation %u, which is held", id, op.id);
+}
+
+static void check_start(struct sim *s, const struct dispatch *d)
+{
+    struct start t = start_of(s, d->task);
+    s->report->trail = mix64(s->report->trail, (uint64_t)d->task << 32 | d->attempt);
+    check_room(s, &t, d->asks > 0);
+    if (d->asks > 0) {
+        s->report->asks++;
+        return;
+    }
+    s->report->starts++;
+    check_dependencies(s, d->task);
+    check_order_of_starts(s, &t);
+}
+
+static void check_span_taken(struct sim *s, uint32_t span)
+{
+    bool held;
+    uint32_t n;
+    const uint32_t *pools = anneal_span_pools(s->server.engine, span, &n, &held);
+    for (uint32_t i = 0; held && i < n; i++) {
+        struct pool_view p;
+        anneal_pool(s->server.engine, pools[i], &p);
+        if (p.closed || (uint64_t)p.taken + p.elsewhere > p.size)
+            sim_fail(s, "invariant 2: span %u took pool %u: %u taken and %u elsewhere of %u%s", span,
+                     p.id, p.taken, p.elsewhere, p.size, p.closed ? ", closed" : "");
+    }
+}
+
+/* Something of it passed, or runs and did not start just now (a new run may begin in the same step). */
+static bool goes_on(const struct sim *s, uint32_t noderole)
+{
+    struct noderole_view v;
+    uint64_t now_ms = anneal_now(s->server.engine);
+    anneal_noderole(s->server.engine, noderole, &v);
+    for (uint32_t i = 0; i < v.n_tasks; i++) {
+        struct task_view t;
+        anneal_task(s->server.engine, v.first_task + i, &t);
+        if (task_state_passed(t.state) || (task_state_live(t.state) && t.started_ms < now_ms))
+            return true;
+    }
+    return false;
+}
+
+/* It left service: whoever needs it starts over, at once and everywhere. */
+static void check_loss(struct sim *s, uint32_t noderole)
+{
+    uint32_t n;
+    const uint32_t *children = anneal_children(s->server.engine, noderole, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (goes_on(s, children[i]))
+            sim_fail(s, "loss: noderole %u went out of service, its child %u goes on", noderole,
+                     children[i]);
+}
+
+static void check_death(struct sim *s, uint32_t node)
+{
+    const struct anneal *a = s->server.engine;
+    for (uint32_t nr = anneal_node_first_noderole(a, node); nr;
+         nr = anneal_node_next_noderole(a, nr))
+        if (goes_on(s, nr))
+            sim_fail(s, "loss: node %u died, its noderole %u goes on", node, nr);
+}
+
+static void check_change(struct sim *s, const struct change *c)
+{
+    struct noderole_view v;
+    if (c->table == ROWS_NODEROLE && c->from != c->to &&
+        noderole_in_service(c->from, TARGET_RUNNING)) {
+        anneal_noderole(s->server.engine, c->id, &v);
+        if (!noderole_in_service(v.state, v.target))
+            check_loss(s, c->id);
+    } else if (c->table == ROWS_NODE && c->to == ALIVE_DEAD && c->from != ALIVE_DEAD) {
+        check_death(s, c->id);
+    } else if (c->table == ROWS_SPAN && c->to > c->from) {
+        check_span_taken(s, c->id);
+    }
+}
+
+static void check_operations(struct sim *s)
+{
+    for (uint32_t op = OPERATION_STANDING + 1; op < anneal_operation_end(s->server.engine); op++) {
+        struct operation_view v;
+        if (!anneal_operation(s->server.engine, op, &v) || v.state != OPERATION_RUNNING)
+            continue;
+        uint32_t unfinished = v.counts[TASK_PENDING] + v.counts[TASK_READY] +
+                              v.counts[TASK_RUNNING] + v.counts[TASK_WAITING];
+        if (v.held && v.live == 0)
+            sim_fail(s, "operation %u is held and nothing of it runs, yet it has not ended", op);
+        if (unfinished == 0 && v.counts[TASK_DONE] > 0)
+            sim_fail(s, "operation %u has nothing left to do, yet it has not ended", op);
+    }
+}
+
+static void check_turns(struct sim *s)
+{
+    const struct anneal *a = s->server.engine;
+    for (uint32_t t = 1; t < anneal_task_end(a); t++) {
+        struct task_view v;
+        struct why why[WHY_MOST];
+        uint64_t *mark = &s->tasks.at[t].turn_mark;
+        anneal_task(a, t, &v);
+        if (v.state != TASK_READY || anneal_why_task(a, t, why, WHY_MOST) != 1 ||
+            why[0].rule != WHY_WORKERS_BUSY)
+            *mark = s->report->starts;
+        else if (s->report->starts - *mark > TURN_BOUND)
+            sim_fail(s, "invariant 12: task %u waits for nothing but its turn, %u others started",
+                     t, TURN_BOUND);
+    }
+}
+
+void sim_check_step(struct sim *s, const struct event *ev, const struct effects *fx)
+{
+    struct err e;
+    (void)ev;
+    if (anneal_check(s->server.engine, &e) < 0)
+        sim_fail(s, "%s", e.text);
+    for (size_t i = 0; i < fx->sends.n; i++)
+        check_start(s, &fx->sends.at[i]);
+    for (size_t i = 0; i < fx->changes.n; i++)
+        check_change(s, &fx->changes.at[i]);
+    check_operations(s);
+    if (fx->stalled)
+        s->report->stalls++;
+    if (s->report->step % TURN_SAMPLE == 0)
+        check_turns(s);
+}
+
+void sim_check_end(struct sim *s)
+{
+    const struct anneal *a = s->server.engine;
+    uint32_t used = 0;
+    (void)anneal_capacity(a, &used);
+    if (used > 0)
+        sim_fail(s, "at the end %u worker slots are taken", used);
+    for (uint32_t id = 1; id < anneal_node_end(a); id++) {
+        struct node_view v;
+        if (anneal_node(a, id, &v) && v.used > 0)
+            sim_fail(s, "at the end node %u has %u slots taken", id, v.used);
+    }
+    for (uint32_t id = 1; id < anneal_pool_end(a); id++) {
+        struct pool_view v;
+        if (anneal_pool(a, id, &v) && v.taken > 0)
+            sim_fail(s, "at the end pool %u is taken %u times", id, v.taken);
+    }
+    for (uint32_t id = 1; id < anneal_noderole_end(a); id++) {
+        struct noderole_view v;
+        if (anneal_noderole(a, id, &v) && v.state != NODEROLE_ACTIVE)
+            sim_fail(s, "at the end noderole %u is %s", id, noderole_state_name(v.state));
+    }
+    for (uint32_t id = OPERATION_STANDING + 1; id < anneal_operation_end(a); id++) {
+        struct operation_view v;
+        if (anneal_operation(a, id, &v) && v.state == OPERATION_RUNNING)
+            sim_fail(s, "at the end operation %u is still running", id);
+    }
+}
