@@ -107,7 +107,8 @@ uint32_t catalog_read_u32(struct load *l, const struct value *v, const char *wha
     return min;
 }
 
-uint64_t catalog_read_duration(struct load *l, const struct value *v, const char *what)
+uint64_t catalog_read_duration(struct load *l, const struct value *v, const char *what,
+                               uint64_t min_ms)
 {
     enum { MAX_DAYS = 366 };
     const uint64_t max_ms = (uint64_t)MAX_DAYS * 24 * 3600 * 1000;
@@ -120,10 +121,10 @@ uint64_t catalog_read_duration(struct load *l, const struct value *v, const char
     } else if (v->kind == VALUE_STRING) {
         good = text_duration_ms(value_as_str(v), &ms, NULL) == 0 && ms <= max_ms;
     }
-    if (good)
+    if (good && ms >= min_ms)
         return ms;
-    struct err *e = catalog_error(l, v, ERR_INVALID, "%s must be a time of at most %d days", what,
-                                  MAX_DAYS);
+    struct err *e = catalog_error(l, v, ERR_INVALID, "%s must be a time %sof at most %d days", what,
+                                  min_ms ? "above 0 and " : "", MAX_DAYS);
     (void)err_hint(e, "write it as 250ms, 10s, 5m, 2h or 1d");
     return 0;
 }

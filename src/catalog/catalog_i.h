@@ -98,7 +98,8 @@ struct str catalog_read_name(struct load *l, const struct value *v, const char *
 bool catalog_read_bool(struct load *l, const struct value *v, const char *what);
 uint32_t catalog_read_u32(struct load *l, const struct value *v, const char *what, uint32_t min,
                           uint32_t max);
-uint64_t catalog_read_duration(struct load *l, const struct value *v, const char *what);
+uint64_t catalog_read_duration(struct load *l, const struct value *v, const char *what,
+                               uint64_t min_ms);
 /* Index of one of n names, 0 if it is none of them. */
 uint32_t catalog_read_choice(struct load *l, const struct value *v, const char *what,
                              const char *const *names, size_t n);

@@ -56,12 +56,12 @@ static void task_params(struct load *l, const struct value *v, void *object)
 
 static void task_timeout(struct load *l, const struct value *v, void *object)
 {
-    ((struct load_task *)object)->task.timeout_ms = catalog_read_duration(l, v, "\"timeout\"");
+    ((struct load_task *)object)->task.timeout_ms = catalog_read_duration(l, v, "\"timeout\"", 1);
 }
 
 static void task_deadline(struct load *l, const struct value *v, void *object)
 {
-    ((struct load_task *)object)->task.deadline_ms = catalog_read_duration(l, v, "\"deadline\"");
+    ((struct load_task *)object)->task.deadline_ms = catalog_read_duration(l, v, "\"deadline\"", 1);
 }
 
 static void task_retries(struct load *l, const struct value *v, void *object)
@@ -72,7 +72,7 @@ static void task_retries(struct load *l, const struct value *v, void *object)
 
 static void task_backoff(struct load *l, const struct value *v, void *object)
 {
-    ((struct load_task *)object)->task.backoff_ms = catalog_read_duration(l, v, "\"backoff\"");
+    ((struct load_task *)object)->task.backoff_ms = catalog_read_duration(l, v, "\"backoff\"", 0);
 }
 
 static void task_repeat(struct load *l, const struct value *v, void *object)

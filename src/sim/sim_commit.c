@@ -63,6 +63,8 @@ void sim_server_free(struct sim *s)
     vec_done(&v->stops_open);
     vec_done(&v->sends_closed);
     vec_done(&v->stops_closed);
+    for (int i = 0; i < SIM_DIGESTS_KEPT; i++)
+        buf_done(&v->digests[i].rows);
     buf_done(&v->checkpoint);
     buf_done(&v->checkpoint_next);
 }
@@ -81,10 +83,14 @@ void sim_server_close_soon(struct sim *s)
 
 /* ---- what will become of it ---- */
 
-static void digest_take(struct sim *s, uint64_t group)
+void sim_server_digest(struct sim *s, uint64_t group)
 {
     struct sim_server *v = &s->server;
-    v->digests[group % SIM_DIGESTS_KEPT] = (struct sim_digest){group, anneal_digest(v->engine)};
+    struct sim_digest *d = &v->digests[group % SIM_DIGESTS_KEPT];
+    d->group = group;
+    d->digest = anneal_digest(v->engine);
+    buf_clear(&d->rows);
+    anneal_save(v->engine, &d->rows);
     s->report->digests++;
 }
 
@@ -115,7 +121,7 @@ static void fate_at_close(struct sim *s, const struct group *g)
         }
     }
     if (v->fate != FATE_NONE)
-        digest_take(s, g->number);
+        sim_server_digest(s, g->number);
 }
 
 static void checkpoint_adopt(struct sim *s)
@@ -351,13 +357,6 @@ void sim_server_crash(struct sim *s)
     sim_after(s, rng_from(&s->serve, 10, 20000), (struct agenda_item){.kind = AGENDA_SERVER_UP});
 }
 
-static bool digest_known(const struct sim_server *v, uint64_t group, uint64_t *ret_digest)
-{
-    const struct sim_digest *d = &v->digests[group % SIM_DIGESTS_KEPT];
-    *ret_digest = d->digest;
-    return d->group == group;
-}
-
 static void compare_replay(struct sim *s, struct store *store, uint64_t want, uint64_t group)
 {
     struct sim_server *v = &s->server;
@@ -372,22 +371,31 @@ static void compare_replay(struct sim *s, struct store *store, uint64_t want, ui
                  " differs from memory", v->checkpoint_seq, group);
 }
 
+static void differs(struct sim *s, struct anneal *a, const struct sim_digest *d)
+{
+    SCOPED_BUF(rows);
+    SCOPED_BUF(words);
+    anneal_save(a, &rows);
+    sim_diff_write(&words, buf_str(&d->rows), buf_str(&rows));
+    sim_fail(s, "invariant 7: what was read back of group %" PRIu64 " differs from memory: %s",
+             d->group, words.data);
+}
+
 static void compare_restored(struct sim *s, struct anneal *a, const struct row_meta *meta,
                              struct store *store)
 {
-    uint64_t want;
+    const struct sim_digest *d = &s->server.digests[meta->group_no % SIM_DIGESTS_KEPT];
     struct err e;
-    if (!digest_known(&s->server, meta->group_no, &want)) {
+    if (d->group != meta->group_no) {
         sim_fail(s, "group %" PRIu64 " was read back, its digest was not taken", meta->group_no);
         return;
     }
     s->report->restores++;
-    if (anneal_digest(a) != want)
-        sim_fail(s, "invariant 7: what was read back of group %" PRIu64 " differs from memory",
-                 meta->group_no);
+    if (anneal_digest(a) != d->digest)
+        differs(s, a, d);
     else if (anneal_check(a, &e) < 0)
         sim_fail(s, "restored at group %" PRIu64 ": %s", meta->group_no, e.text);
-    compare_replay(s, store, want, meta->group_no);
+    compare_replay(s, store, d->digest, meta->group_no);
 }
 
 void sim_server_verify(struct sim *s)
@@ -446,6 +454,6 @@ void sim_server_start(struct sim *s)
     compare_restored(s, v->engine, &meta, store);
     book_rewind(s);
     anneal_each_open_attempt(v->engine, lease_open_attempt, s);
-    digest_take(s, meta.group_no + 1);
+    sim_server_digest(s, meta.group_no + 1);
     sim_server_close(s); /* what had to be repaired is written first */
 }

@@ -119,8 +119,9 @@ struct sim_task { /* the book: what the outside world saw of a task */
 
 /* ---- the server ---- */
 enum { SIM_DIGESTS_KEPT = 8 };
-struct sim_digest { /* of memory when a group was closed */
+struct sim_digest { /* memory as it was when a group was closed */
     uint64_t group, digest;
+    struct buf rows; /* to tell what differs, if anything does */
 };
 struct sim_ack {
     uint64_t group; /* not before this is durable */
@@ -253,6 +254,11 @@ void sim_server_crash(struct sim *s);
 void sim_server_start(struct sim *s);
 /* Restores and replays what is stored and compares with memory, which must be durable. */
 void sim_server_verify(struct sim *s);
+void sim_server_digest(struct sim *s, uint64_t group); /* memory as it is now belongs to this group */
+
+/* sim_diff.c */
+/* The first difference between two saved engines, in words; time apart. */
+void sim_diff_write(struct buf *b, struct str was, struct str is);
 
 /* sim_check.c */
 void sim_check_step(struct sim *s, const struct event *ev, const struct effects *fx);

@@ -261,9 +261,7 @@ static void finish(struct sim *s)
     if (s->report->failed)
         return;
     sim_check_end(s);
-    v->digests[v->durable % SIM_DIGESTS_KEPT] =
-        (struct sim_digest){v->durable, anneal_digest(v->engine)};
-    s->report->digests++;
+    sim_server_digest(s, v->durable);
     sim_server_verify(s);
     s->report->tasks = anneal_task_end(v->engine) - 1;
     s->report->trail = mix64(s->report->trail, anneal_digest(v->engine));

@@ -87,7 +87,7 @@ def catalog(marks, sleep_ms):
     """Four roles of five tasks; in each the third is `once`."""
     lines = ["barclamp: crash", "version: 1.0.0", "roles:"]
     for r in range(4):
-        lines += [f"  - name: role{r}", "    jig: shell"]
+        lines += [f"  - name: role{r}", "    jig: shell", "    flags: [implicit]"]
         if r:
             lines += [f"    requires: [role{r - 1}]"]
         lines += ["    actions:", "      converge:"]

@@ -1,0 +1,70 @@
+/* sim_diff.c - where two saved engines differ: the first row, and its first column */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/sim_i.h"
+
+#include <inttypes.h>
+
+static uint64_t column_value(const struct row_column *c, const void *row)
+{
+    const char *at = (const char *)row + c->offset;
+    struct str s;
+    uint32_t u32;
+    uint64_t u64;
+    switch ((enum row_type)c->type) {
+    case ROW_U8: return *(const uint8_t *)at;
+    case ROW_U32: memcpy(&u32, at, sizeof u32); return u32;
+    case ROW_U64:
+    case ROW_I64: memcpy(&u64, at, sizeof u64); return u64;
+    case ROW_TEXT:
+    case ROW_BLOB: memcpy(&s, at, sizeof s); return s.n ? digest_64(s.s, s.n) : 0;
+    }
+    return 0;
+}
+
+/* One row from the front; false at the end or if it is malformed. */
+static bool row_take(struct str *from, enum row_table *ret_t, union row_any *ret_row)
+{
+    if (from->n == 0 || (uint8_t)*from->s >= ROWS_COUNT)
+        return false;
+    *ret_t = (enum row_table)(uint8_t)*from->s;
+    size_t n = row_decode(*ret_t, (struct str){from->s + 1, from->n - 1}, ret_row);
+    from->s += n + 1;
+    from->n -= n + 1;
+    return n > 0;
+}
+
+static bool row_differs(struct buf *b, enum row_table t, const union row_any *x,
+                        const union row_any *y)
+{
+    const struct row_layout *l = &row_layouts[t];
+    for (uint16_t i = 0; i < l->n_columns; i++) {
+        const struct row_column *c = &l->columns[i];
+        uint64_t was = column_value(c, x), is = column_value(c, y);
+        if (was == is || (t == ROWS_META && !strcmp(c->name, "now_ms")))
+            continue;
+        buf_printf(b, "%s %" PRIu64 " %s %" PRIu64 " is read back as %" PRIu64, l->name,
+                   row_key(t, x), c->name, was, is);
+        return true;
+    }
+    return false;
+}
+
+void sim_diff_write(struct buf *b, struct str was, struct str is)
+{
+    for (;;) {
+        union row_any x, y;
+        enum row_table tx, ty;
+        bool more_x = row_take(&was, &tx, &x), more_y = row_take(&is, &ty, &y);
+        if (!more_x && !more_y)
+            break;
+        if (!more_x || !more_y || tx != ty || row_key(tx, &x) != row_key(ty, &y)) {
+            buf_printf(b, "%s %" PRIu64 " is %s", row_layouts[more_x ? tx : ty].name,
+                       more_x ? row_key(tx, &x) : row_key(ty, &y),
+                       more_x ? "missing, or another stands before it" : "one too many");
+            return;
+        }
+        if (row_differs(b, tx, &x, &y))
+            return;
+    }
+    buf_puts(b, "nothing but time");
+}
