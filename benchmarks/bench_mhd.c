@@ -14,7 +14,11 @@ static size_t body_n;
 static enum MHD_Result answer(void *cls, struct MHD_Connection *c, const char *url, const char *method,
                               const char *version, const char *data, size_t *data_n, void **state)
 {
-    (void)cls, (void)url, (void)method, (void)version, (void)data, (void)data_n, (void)state;
+    (void)cls, (void)url, (void)method, (void)version, (void)data, (void)data_n;
+    if (!*state) { /* headers only: an answer now would cost the connection */
+        *state = body;
+        return MHD_YES;
+    }
     struct MHD_Response *r = MHD_create_response_from_buffer(body_n, body, MHD_RESPMEM_PERSISTENT);
     MHD_add_response_header(r, "Content-Type", "application/json");
     enum MHD_Result ok = MHD_queue_response(c, 200, r);

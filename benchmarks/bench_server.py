@@ -112,7 +112,7 @@ def wait_operation(server, op, patience):
 def scale():
     server = Server("scale", "worker_capacity=64")
     server.start()
-    server.call("POST", "/v1/catalog", catalog(100, 5, 1))
+    server.call("POST", "/v1/catalog", catalog(100, 6, 1))
     add_nodes(server, 100)
     latencies, errors, go = [], [], threading.Event()
 
@@ -157,9 +157,9 @@ def scale():
 def endtoend():
     server = Server("endtoend", "worker_capacity=2000", "body_limit=64MiB")
     server.start()
-    server.call("POST", "/v1/catalog", catalog(100, 0, 10))
-    add_nodes(server, 1000)
-    body = {"bindings": [{"role": f"r{r}", "nodes": "*"} for r in range(100)], "title": "a million"}
+    server.call("POST", "/v1/catalog", catalog(50, 0, 10))
+    add_nodes(server, 2000)
+    body = {"bindings": [{"role": f"r{r}", "nodes": "*"} for r in range(50)], "title": "a million"}
     begin = time.monotonic()
     op = server.call("POST", "/v1/deployments/system/bind", body)["operation"]["id"]
     seen("endtoend.bind", time.monotonic() - begin, "s from request to durable plan and first starts")

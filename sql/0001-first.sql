@@ -242,7 +242,8 @@ CREATE TABLE cone (
     id INTEGER PRIMARY KEY,
     tenant INTEGER NOT NULL,
     realm INTEGER NOT NULL,
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 23)
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 23),
+    body BLOB NOT NULL
 ) STRICT;
 
 CREATE TABLE idempotent (

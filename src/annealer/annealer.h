@@ -148,11 +148,10 @@ size_t anneal_why_operation(const struct anneal *a, uint32_t op, struct why *ret
 void anneal_row(struct anneal *a, enum row_table t, uint32_t id, void *ret_row);
 /* The BLOB columns of rows point into this buffer of the engine until the next call of anneal_row(). */
 
-/* Restoring: rows in the order of tables (meta tenant jig pool node def operation noderole span task attempt
- * cone; any order of the first six), then anneal_load_end().  Arms nothing until then.  -ERR_CORRUPT names what does not fit. */
+/* Restoring: rows in the order of tables (meta tenant jig pool node def operation noderole span task attempt; any
+ * order of the first six), then anneal_load_end().  Arms nothing until then.  -ERR_CORRUPT names what does not fit. */
 int anneal_load(struct anneal *a, enum row_table t, const void *row, struct err *e);
-/* fx gets what finishing a half-written loss changed; it must be written before anything else. */
-int anneal_load_end(struct anneal *a, struct effects *fx, struct err *e);
+int anneal_load_end(struct anneal *a, struct err *e);
 /* Digest of all engine rows in order: equal states have equal digests. */
 uint64_t anneal_digest(struct anneal *a);
 /* All engine rows as bytes and back: a checkpoint. */

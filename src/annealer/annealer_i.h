@@ -230,7 +230,6 @@ void noderole_adopt(struct anneal *a, uint32_t nr, uint32_t op);
 
 /* ripple.c */
 void ripple_loss(struct anneal *a, uint32_t nr, enum reason why);   /* its descendants, not itself */
-void ripple_loss_resume(struct anneal *a, uint32_t nr); /* finishes one whose rows were half written */
 void ripple_rewind(struct anneal *a, uint32_t nr, enum reason why); /* a new run of itself */
 void ripple_refresh(struct anneal *a, uint32_t nr, enum reason why, bool forced);
 bool ripple_unchanged(struct anneal *a, uint32_t nr); /* early cut-off, if it applies */
@@ -272,6 +271,7 @@ void attempt_backoff(struct anneal *a, uint32_t t, uint64_t until_ms);
 void attempt_unsleep(struct anneal *a, uint32_t t); /* ends a back-off */
 void attempt_stop(struct anneal *a, uint32_t live);
 void attempt_due(struct anneal *a, uint32_t live);
+void attempt_poke(struct anneal *a, uint32_t live); /* due now, whatever its time */
 void attempt_timer_fired(struct anneal *a, uint32_t live);
 uint32_t attempt_live_new(struct anneal *a);
 void attempt_live_free(struct anneal *a, uint32_t live);
@@ -294,6 +294,7 @@ void nodes_changed(struct anneal *a, uint32_t node);
 /* operation.c */
 void operation_count(struct anneal *a, uint32_t op, enum task_state from, enum task_state to);
 void operation_touch(struct anneal *a, uint32_t op); /* it may have ended: looked at after the step */
+void operation_reopen(struct anneal *a, uint32_t op); /* work was given back to it */
 void operation_settle_all(struct anneal *a);
 void operation_changed(struct anneal *a, uint32_t op);
 int operation_event(struct anneal *a, const struct event *ev, struct err *e);
@@ -311,6 +312,12 @@ static inline void change_add(struct anneal *a, enum row_table t, uint32_t id, u
     if (a->fx)
         vec_push(&a->fx->changes, ((struct change){(uint8_t)t, from, to, reason, id}));
 }
+/* Has this run of it begun, or is it in service?  Told by counters, which a rewind resets at once: what was lost
+ * in this step is not lost again. */
+static inline bool noderole_begun(const struct noderole *nr)
+{
+    return nr->passed > 0 || nr->live > 0 || nr->cancelled > 0 || (nr->mode & MODE_REFRESH);
+}
 static inline bool task_exists(const struct anneal *a, uint32_t t)
 {
     return t > 0 && t < a->task_end;
@@ -321,6 +328,9 @@ static inline uint32_t task_op(const struct anneal *a, uint32_t t)
 }
 static inline struct start_key start_key_of(const struct anneal *a, uint32_t t)
 {
+#ifdef ANNEAL_DEFECT_ORDER
+    return (struct start_key){t % 2, t % 2, t}; /* the start order is forgotten */
+#endif
     return (struct start_key){~a->tasks[t].weight, a->noderoles.at[a->tasks[t].noderole].cohort, t};
 }
 

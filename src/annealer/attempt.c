@@ -132,6 +132,12 @@ void attempt_retake(struct anneal *a, uint32_t id)
         a->spans.at[task->span].live++;
 }
 
+/* A time of an attempt: while its node is unavailable its clocks stand still and times are what is left. */
+static uint64_t in_ms(const struct anneal *a, const struct live *l, uint64_t ms)
+{
+    return (l->flags & LIVEF_FROZEN) ? ms : a->now_ms + ms;
+}
+
 static uint64_t ask_limit(const struct anneal *a, const struct def *d)
 {
     return a->now_ms + (d->timeout_ms ? d->timeout_ms : a->opt.timeout_ms) + a->opt.stop_grace_ms;
@@ -209,6 +215,7 @@ void attempt_close(struct anneal *a, uint32_t id, enum outcome outcome, int exit
     task->lane = 0;
     a->live_n--;
     a->ops.at[op].live--;
+    operation_touch(a, op); /* held, it ends with its last attempt */
     if (span)
         a->spans.at[span].live--;
     attempt_live_free(a, id);
@@ -259,7 +266,7 @@ void attempt_stop(struct anneal *a, uint32_t id)
     if (l->kind != LIVE_RUN || (l->flags & LIVEF_STOPPING))
         return;
     l->flags |= LIVEF_STOPPING;
-    l->wake_ms = a->now_ms + a->opt.stop_grace_ms;
+    l->wake_ms = in_ms(a, l, a->opt.stop_grace_ms);
     timer_arm(a, id);
     row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, 0);
     if (a->fx)
@@ -326,6 +333,14 @@ void attempt_due(struct anneal *a, uint32_t id)
     schedule_enqueue(a, l->task);
 }
 
+void attempt_poke(struct anneal *a, uint32_t id)
+{
+    struct live *l = &a->lives.at[id];
+    l->wake_ms = in_ms(a, l, 0); /* in its row, so that a restart does not forget it */
+    row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, 0);
+    attempt_due(a, id);
+}
+
 void attempt_timer_fired(struct anneal *a, uint32_t id)
 {
     struct live *l = &a->lives.at[id];
@@ -353,7 +368,8 @@ static void answer_not_yet(struct anneal *a, uint32_t id, uint64_t again_ms)
     struct live *l = &a->lives.at[id];
     l->kind = LIVE_WAIT;
     l->flags |= LIVEF_WAITING;
-    l->wake_ms = a->now_ms + (again_ms > AGAIN_LEAST_MS ? again_ms : AGAIN_LEAST_MS);
+    l->flags &= (uint8_t)~LIVEF_STOPPING; /* it did end, in its own way; its deadline still stands */
+    l->wake_ms = in_ms(a, l, again_ms > AGAIN_LEAST_MS ? again_ms : AGAIN_LEAST_MS);
     worker_give(a, l);
     if (a->defs.at[a->tasks[l->task].def].hold != HOLD_NODE)
         node_give(a, l);

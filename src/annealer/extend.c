@@ -314,7 +314,9 @@ void extend_wake_needs(struct anneal *a, uint32_t parent)
             i++;
             continue;
         }
-        a->sleeping.at[i] = a->sleeping.at[--a->sleeping.n];
+        a->sleeping.n--; /* in order: the rows of others list theirs in it */
+        memmove(&a->sleeping.at[i], &a->sleeping.at[i + 1],
+                (a->sleeping.n - i) * sizeof *a->sleeping.at);
         graph_link(&a->need, s.parent, s.child); /* ACTIVE now: counts as in service for the child */
         raise_cohorts(a, s.child, a->noderoles.at[parent].cohort + 1);
         noderole_changed(a, s.child);

@@ -73,9 +73,6 @@ void lane_push(struct lane *l, struct start_key k)
         l->heap = xrealloc(l->heap, l->cap, sizeof *l->heap);
     }
     size_t i = l->n++;
-#ifdef ANNEAL_DEFECT_ORDER
-    k.light = k.cohort = k.task % 2; /* the start order is forgotten */
-#endif
     for (; i > 0 && start_key_before(k, l->heap[(i - 1) / 2]); i = (i - 1) / 2)
         l->heap[i] = l->heap[(i - 1) / 2];
     l->heap[i] = k;

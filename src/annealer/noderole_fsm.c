@@ -43,15 +43,13 @@ void noderole_adopt(struct anneal *a, uint32_t id, uint32_t op)
 {
     struct noderole *nr = &a->noderoles.at[id];
     struct op *from = &a->ops.at[nr->op], *to = &a->ops.at[op];
-    bool keep = from->state != OPERATION_RUNNING; /* an ended operation keeps its figures */
     if (nr->op == op)
         return;
     for (uint32_t i = 0; i < nr->n_tasks; i++) {
         uint32_t t = nr->first_task + i;
         enum task_state s = a->task_state[t];
         bool open = a->tasks[t].live && a->lives.at[a->tasks[t].live].kind != LIVE_BACKOFF;
-        if (!keep)
-            from->counts[s]--;
+        from->counts[s]--; /* one that has ended keeps its figures elsewhere */
         to->counts[s]++;
         from->live -= open;
         to->live += open;

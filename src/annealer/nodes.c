@@ -55,12 +55,6 @@ void nodes_came_back(struct anneal *a, uint32_t id)
     schedule_node(a, id);
 }
 
-static bool noderole_begun(const struct noderole *nr)
-{
-    return nr->passed > 0 || nr->live > 0 || nr->cancelled > 0 ||
-           noderole_in_service(nr->state, nr->target);
-}
-
 static void lose_all(struct anneal *a, uint32_t id, enum reason why)
 {
     for (uint32_t nr = a->nodes.at[id].first_noderole; nr; nr = a->noderoles.at[nr].next_on_node)
@@ -119,18 +113,22 @@ static void replaced(struct anneal *a, uint32_t id)
 {
     for (uint32_t r = a->nodes.at[id].first_noderole; r; r = a->noderoles.at[r].next_on_node) {
         struct noderole *nr = &a->noderoles.at[r];
+        uint32_t first = nr->first_task;
         nr->incarnation++;
-        for (uint32_t i = 0; i < nr->n_tasks; i++)
-            a->tasks[nr->first_task + i].done_digest = 0;
+        noderole_changed(a, r);
+        for (uint32_t i = 0; i < nr->n_tasks; i++) {
+            a->tasks[first + i].done_digest = 0;
+            task_changed(a, first + i);
+        }
         if (!noderole_begun(nr) && nr->run_count == 0)
             continue;
         ripple_rewind(a, r, REASON_REPLACED);
-        for (uint32_t i = 0; i < nr->n_tasks; i++)
-            task_changed(a, nr->first_task + i);
-        if (task_fsm_next(a->task_state[nr->first_task], TASKEV_FAIL) >= 0) {
-            a->tasks[nr->first_task].lane = 0;
-            task_go(a, nr->first_task, TASKEV_FAIL, REASON_REPLACED);
-            task_fail_cone(a, nr->first_task);
+        if (a->task_state[first] == TASK_FAILED && a->tasks[first].reason == REASON_UNCERTAIN)
+            continue; /* in ERROR already, and still nobody knows what happened on the old machine */
+        if (task_fsm_next(a->task_state[first], TASKEV_FAIL) >= 0) {
+            a->tasks[first].lane = 0;
+            task_go(a, first, TASKEV_FAIL, REASON_REPLACED);
+            task_fail_cone(a, first);
         }
     }
 }

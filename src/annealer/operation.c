@@ -78,7 +78,7 @@ void operation_settle_all(struct anneal *a)
 }
 
 /* Work was given back to it after it had ended. */
-static void reopen(struct anneal *a, uint32_t op)
+void operation_reopen(struct anneal *a, uint32_t op)
 {
     if (op != OPERATION_STANDING && a->ops.at[op].state != OPERATION_RUNNING)
         set_state(a, op, OPERATION_RUNNING, REASON_RETRY);
@@ -108,7 +108,7 @@ static uint32_t retry_noderole(struct anneal *a, uint32_t id)
             if (n++ == 0) {
                 nr->generation++;
                 noderole_changed(a, id);
-                reopen(a, nr->op);
+                operation_reopen(a, nr->op);
             }
             reset_task(a, nr->first_task + i);
         }
@@ -134,7 +134,7 @@ static int retry_operation(struct anneal *a, uint32_t op, struct err *e)
         return retry_nothing(e, "operation", op);
     if (held) {
         o->held = false;
-        reopen(a, op);
+        operation_reopen(a, op);
         schedule_op(a, op);
     }
     return 0;
@@ -174,7 +174,7 @@ static int resume(struct anneal *a, uint32_t op, struct err *e)
     if (!o->held)
         return err_set(e, ERR_CONFLICT, "operation %u is not held", op);
     o->held = false;
-    reopen(a, op);
+    operation_reopen(a, op);
     for (size_t i = 0; i < o->noderoles.n; i++) {
         const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
         for (uint32_t k = 0; nr->op == op && nr->cancelled > 0 && k < nr->n_tasks; k++)
@@ -190,7 +190,7 @@ static int poke(struct anneal *a, uint32_t t, struct err *e)
 {
     uint32_t live = a->tasks[t].live;
     if (live && a->lives.at[live].kind == LIVE_WAIT) {
-        attempt_due(a, live);
+        attempt_poke(a, live);
     } else if (live && a->lives.at[live].kind == LIVE_BACKOFF) {
         attempt_unsleep(a, t);
         task_settle_later(a, t);
@@ -207,7 +207,7 @@ static int resolve(struct anneal *a, uint32_t t, uint8_t word, struct err *e)
         return err_set(e, ERR_CONFLICT, "task %u is %s%s%s: only an uncertain task is resolved", t,
                        task_state_name(a->task_state[t]), a->tasks[t].reason ? " " : "",
                        reason_name(a->tasks[t].reason));
-    reopen(a, task_op(a, t));
+    operation_reopen(a, task_op(a, t));
     if (word == RESOLVE_DONE) {
         struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
         nr->inputs = ripple_inputs(a, a->tasks[t].noderole);
@@ -240,13 +240,23 @@ static int add(struct anneal *a, const struct event *ev, struct err *e)
     return 0;
 }
 
+static int takes_work(const struct anneal *a, uint32_t op, struct err *e)
+{
+    if (op == 0 || op >= a->ops.n || !a->ops.at[op].exists)
+        return err_set(e, ERR_NOT_FOUND, "no operation %u", op);
+    if (a->ops.at[op].state != OPERATION_RUNNING)
+        return err_set(e, ERR_CONFLICT, "operation %u has ended", op);
+    return 0;
+}
+
 static int rerun(struct anneal *a, const struct event *ev, struct err *e)
 {
+    int r;
     for (uint32_t i = 0; i < ev->n_ids; i++)
         if (ev->ids[i] == 0 || ev->ids[i] >= a->noderoles.n)
             return err_set(e, ERR_NOT_FOUND, "no noderole %u", ev->ids[i]);
-    if (ev->op >= a->ops.n || !a->ops.at[ev->op].exists)
-        return err_set(e, ERR_NOT_FOUND, "no operation %u", ev->op);
+    if ((r = takes_work(a, ev->op, e)) < 0)
+        return r;
     for (uint32_t i = 0; i < ev->n_ids; i++) {
         uint32_t id = ev->ids[i];
         noderole_adopt(a, id, ev->op);
@@ -262,15 +272,18 @@ static int data_set(struct anneal *a, const struct event *ev, struct err *e)
     if (ev->id == 0 || ev->id >= a->noderoles.n)
         return err_set(e, ERR_NOT_FOUND, "no noderole %u", ev->id);
     struct noderole *nr = &a->noderoles.at[ev->id];
+    int r = ev->op ? takes_work(a, ev->op, e) : 0;
+    if (r < 0)
+        return r;
+    if (ev->op)
+        operation_touch(a, ev->op); /* it may have nothing to do */
     if (nr->data == ev->a)
         return 0;
     nr->data = ev->a;
-    if (ev->op && ev->op < a->ops.n && a->ops.at[ev->op].exists)
+    if (ev->op)
         noderole_adopt(a, ev->id, ev->op);
     noderole_changed(a, ev->id);
     ripple_refresh(a, ev->id, REASON_DATA, false);
-    if (ev->op)
-        operation_touch(a, ev->op);
     return 0;
 }
 
@@ -295,7 +308,7 @@ int operation_event(struct anneal *a, const struct event *ev, struct err *e)
             return resolve(a, ev->id, ev->flag, e);
         if (!task_may_retry(a, ev->id))
             return retry_nothing(e, "task", ev->id);
-        reopen(a, task_op(a, ev->id));
+        operation_reopen(a, task_op(a, ev->id));
         reset_task(a, ev->id);
         return 0;
     default: break;

@@ -16,7 +16,7 @@
 #define SLEEPS (1u << 31) /* in a parents blob: the need does not count yet */
 
 struct loader {
-    VEC(uint32_t) need_first, need, order_first, order, cones;
+    VEC(uint32_t) need_first, need, order_first, order;
 };
 
 /* ---- out ---- */
@@ -216,6 +216,12 @@ static int load_attempt(struct anneal *a, const struct row_attempt *r, struct er
         .node = r->node, .asks = r->asks, .started_ms = r->started_ms, .input = r->input,
         .wake_ms = r->wake_ms, .deadline_ms = r->deadline_ms, .flags = r->flags};
     a->tasks[t].live = id;
+    if (a->tasks[t].attempt < a->lives.at[id].number)
+        a->tasks[t].attempt = a->lives.at[id].number;
+    if (!(r->flags & LIVEF_SUPERSEDED)) { /* a start writes only this row: the state follows from it */
+        a->task_state[t] = a->lives.at[id].kind == LIVE_WAIT ? TASK_WAITING : TASK_RUNNING;
+        a->tasks[t].reason = REASON_NONE;
+    }
     return 0;
 }
 
@@ -316,7 +322,6 @@ int anneal_load(struct anneal *a, enum row_table t, const void *row, struct err 
     case ROWS_NODEROLE: return load_noderole(a, row, e);
     case ROWS_TASK: return load_task(a, row, e);
     case ROWS_ATTEMPT: return load_attempt(a, row, e);
-    case ROWS_CONE: vec_push(&a->loader->cones, ((const struct row_cone *)row)->id); return 0;
     default: load_small(a, t, row); return 0;
     }
 }
@@ -411,7 +416,6 @@ static void loader_free(struct anneal *a)
     vec_done(&a->loader->need);
     vec_done(&a->loader->order_first);
     vec_done(&a->loader->order);
-    vec_done(&a->loader->cones);
     free(a->loader);
     a->loader = NULL;
 }
@@ -431,26 +435,15 @@ static int check_spans(const struct anneal *a, struct err *e)
     return 0;
 }
 
-int anneal_load_end(struct anneal *a, struct effects *fx, struct err *e)
+int anneal_load_end(struct anneal *a, struct err *e)
 {
     if (!a->loader)
         a->loader = xcalloc(1, sizeof *a->loader);
-    effects_clear(fx);
     int r = check_spans(a, e);
     if (r >= 0)
         r = build_graphs(a, e);
-    if (r >= 0) {
+    if (r >= 0)
         rebuild(a);
-        a->fx = fx;
-        for (size_t i = 0; i < a->loader->cones.n; i++)
-            if (a->loader->cones.at[i] < a->noderoles.n)
-                ripple_loss_resume(a, a->loader->cones.at[i]);
-        if (a->loader->cones.n > 0) {
-            noderole_settle(a);
-            operation_settle_all(a);
-        }
-        a->fx = NULL;
-    }
     loader_free(a);
     return r;
 }
@@ -532,7 +525,6 @@ uint64_t anneal_digest(struct anneal *a)
 
 int anneal_restore(struct anneal *a, struct str from, struct err *e)
 {
-    struct effects fx = {0};
     size_t at = 0;
     while (at < from.n) {
         enum row_table t = (enum row_table)(uint8_t)from.s[at++];
@@ -556,7 +548,5 @@ int anneal_restore(struct anneal *a, struct str from, struct err *e)
             return r;
         at += n;
     }
-    int r = anneal_load_end(a, &fx, e);
-    effects_done(&fx);
-    return r;
+    return anneal_load_end(a, e);
 }

@@ -80,12 +80,15 @@ void ripple_rewind(struct anneal *a, uint32_t id, enum reason why)
         enum task_state s = a->task_state[t];
         if (s == TASK_FAILED || s == TASK_DEP_FAILED || s == TASK_CANCELLED)
             continue; /* these wait for a person's word */
-        a->tasks[t].tries = 0;
+        if (a->tasks[t].tries > 0) {
+            a->tasks[t].tries = 0;
+            task_changed(a, t);
+        }
         a->tasks[t].lane = 0;
         if (a->tasks[t].live)
             attempt_supersede(a, t);
-        if (s != TASK_PENDING)
-            task_go(a, t, TASKEV_RESET, why);
+        if (s != TASK_PENDING) /* one that had not begun keeps its reason: it needs no row */
+            task_go(a, t, TASKEV_RESET, s == TASK_READY ? a->tasks[t].reason : why);
         if (task_state_passed(s))
             task_taken_back(a, t);
         if (a->unmet[t] == 0)
@@ -97,7 +100,7 @@ void ripple_rewind(struct anneal *a, uint32_t id, enum reason why)
     noderole_derive_later(a, id);
 }
 
-static size_t lose_descendants(struct anneal *a, uint32_t id, enum reason why, bool resume)
+static size_t lose_descendants(struct anneal *a, uint32_t id, enum reason why)
 {
     size_t base = a->walk.n, lost = 0;
     uint32_t epoch = ++a->epoch;
@@ -107,14 +110,11 @@ static size_t lose_descendants(struct anneal *a, uint32_t id, enum reason why, b
         const uint32_t *children = graph_out(&a->need, at, &n);
         for (uint32_t i = 0; i < n; i++) {
             struct noderole *c = &a->noderoles.at[children[i]];
-            bool begun = c->passed > 0 || c->live > 0 || c->cancelled > 0 ||
-                         noderole_in_service(c->state, c->target);
-            if (c->visited == epoch || (!begun && !resume))
+            if (c->visited == epoch || !noderole_begun(c))
                 continue;
             c->visited = epoch;
 #ifndef ANNEAL_DEFECT_RIPPLE
-            if (begun)
-                ripple_rewind(a, children[i], why);
+            ripple_rewind(a, children[i], why);
 #endif
             vec_push(&a->walk, children[i]);
             lost++;
@@ -125,17 +125,8 @@ static size_t lose_descendants(struct anneal *a, uint32_t id, enum reason why, b
 
 void ripple_loss(struct anneal *a, uint32_t id, enum reason why)
 {
-    if (lose_descendants(a, id, why, false) >= a->opt.cone_large && a->fx)
+    if (lose_descendants(a, id, why) >= a->opt.cone_large && a->fx)
         vec_push(&a->fx->cones, id);
-}
-
-void ripple_loss_resume(struct anneal *a, uint32_t id)
-{
-    const struct noderole *nr = &a->noderoles.at[id];
-    for (uint32_t i = 0; i < nr->n_tasks; i++)
-        if (a->task_state[nr->first_task + i] == TASK_FAILED)
-            task_fail_cone(a, nr->first_task + i);
-    (void)lose_descendants(a, id, REASON_PARENT_LOST, true);
 }
 
 void ripple_refresh(struct anneal *a, uint32_t id, enum reason why, bool forced)

@@ -57,11 +57,17 @@ static void list_op(struct anneal *a, uint32_t op)
     vec_push(&a->tenants.at[o->tenant].ready[o->class], op);
 }
 
+/* Is this entry of a lane its task's own?  A task that left, or whose cohort rose, left a ghost behind. */
+static bool entry_counts(const struct anneal *a, uint32_t lane, struct start_key k)
+{
+    return a->tasks[k.task].lane == lane && k.cohort == start_key_of(a, k.task).cohort;
+}
+
 /* The head of an open lane becomes a candidate; ghosts at the head are cleared away first. */
 static void offer(struct anneal *a, uint32_t id)
 {
     struct lane *l = &a->lanes.at[id];
-    while (l->n > 0 && a->tasks[l->heap[0].task].lane != id)
+    while (l->n > 0 && !entry_counts(a, id, l->heap[0]))
         lane_pop(l);
     if (l->n == 0 || !lane_open(a, l))
         return;
@@ -222,7 +228,7 @@ void schedule_run(struct anneal *a)
         struct lane *l = &a->lanes.at[c.lane];
         if (l->op != op || l->n == 0 || l->heap[0].task != c.key.task || !lane_open(a, l))
             continue; /* it was a candidate once */
-        if (a->tasks[c.key.task].lane != c.lane) {
+        if (!entry_counts(a, c.lane, l->heap[0])) {
             offer(a, c.lane);
             continue;
         }

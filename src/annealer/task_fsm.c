@@ -102,6 +102,7 @@ void task_go(struct anneal *a, uint32_t t, enum task_event ev, enum reason why)
         struct span *s = &a->spans.at[task->span];
         s->left += (uint32_t)task_state_ended(from) - (uint32_t)task_state_ended(to);
         s->begun += (uint32_t)state_begun(to) - (uint32_t)state_begun(from);
+        limits_span_settle(a, task->span);
     }
 }
 
@@ -129,7 +130,8 @@ void task_taken_back(struct anneal *a, uint32_t t)
     for (uint32_t i = 0; i < n; i++)
         if (a->unmet[next[i]]++ == 0 && a->task_state[next[i]] == TASK_READY) {
             a->tasks[next[i]].lane = 0;
-            task_go(a, next[i], TASKEV_DEPS_LOST, REASON_NONE);
+            /* READY is not stored, so neither is a reason for leaving it */
+            task_go(a, next[i], TASKEV_DEPS_LOST, a->tasks[next[i]].reason);
         }
 }
 
@@ -173,6 +175,7 @@ void task_unfail_cone(struct anneal *a, uint32_t t)
         const uint32_t *next = graph_out(&a->order, v, &n);
         for (uint32_t i = 0; i < n; i++)
             if (a->task_state[next[i]] == TASK_DEP_FAILED && !has_failed_dep(a, next[i])) {
+                operation_reopen(a, task_op(a, next[i]));
                 task_go(a, next[i], TASKEV_RESET, REASON_RETRY);
                 task_settle_later(a, next[i]);
                 vec_push(&a->walk, next[i]);

@@ -1,7 +1,7 @@
 /* catalog_resolve.c - names become indexes
  *
  * A role's own name and the names it provides are one name space: whoever requires, uses or
- * conflicts with a name means the role called so and every role that provides it. A role needs the
+ * conflicts with a name means the role called so and every role that provides it.  A role needs the
  * implementor of each jig that its tasks use as if it had required it.
  */
 /* SPDX-License-Identifier: Apache-2.0 */

@@ -111,9 +111,20 @@ static void attribute_read(struct load *l, const struct value *map, const struct
         value_set_str(l->mem, defaults, name, a.value);
 }
 
+/* Defaults that are good one by one may be bad once nested defaults are filled in. */
+static void defaults_check(struct load *l, const struct value *attributes,
+                           const struct catalog_role *role)
+{
+    struct err why;
+    const struct value *data = schema_defaults(&l->scratch, role->schema, role->defaults);
+    if (schema_check(role->schema, data, &why) < 0)
+        tree_fault(l, attributes, &why);
+}
+
 static void role_attributes(struct load *l, const struct value *v, void *object)
 {
     struct load_role *r = object;
+    uint32_t errors = l->report->n_errors;
 
     if (v->kind != VALUE_MAP || v->n > ATTRIBUTES_MAX) {
         catalog_error(l, v, ERR_INVALID, "\"attributes\" must be a map of at most %d attributes",
@@ -131,6 +142,8 @@ static void role_attributes(struct load *l, const struct value *v, void *object)
     r->role.attributes = v;
     r->role.schema = schema;
     r->role.defaults = defaults;
+    if (l->report->n_errors == errors)
+        defaults_check(l, v, &r->role);
 }
 
 /* --- strategy --- */
@@ -212,15 +225,10 @@ static void role_flags(struct load *l, const struct value *v, void *object)
 {
     struct load_role *r = object;
     const struct value *list = catalog_read_list(l, v, "\"flags\"");
-    uint32_t before = l->report->n_errors;
 
-    for (uint32_t i = 0; i < list->n; i++) {
-        uint32_t bit = catalog_read_choice(l, &list->items[i], "a flag", flag_names,
-                                           COUNT(flag_names));
-        if (l->report->n_errors == before)
-            r->role.flags |= 1u << bit;
-        before = l->report->n_errors;
-    }
+    for (uint32_t i = 0; i < list->n; i++)
+        r->role.flags |= 1u << catalog_read_choice(l, &list->items[i], "a flag", flag_names,
+                                                   COUNT(flag_names));
 }
 
 static void role_rerun(struct load *l, const struct value *v, void *object)

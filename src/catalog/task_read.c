@@ -1,7 +1,7 @@
 /* task_read.c - one task, named for all roles or written inside one
  *
  * What a task leaves open its role decides: the jig, and whether a crash may repeat it.  See
- * catalog_resolve.c.
+ * action_resolve.c.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "catalog/catalog.h"

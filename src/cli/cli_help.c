@@ -130,8 +130,10 @@ void help_verb(struct buf *b, const struct cli_verb *v)
         buf_puts(b, "\nexamples\n");
         lines_put(b, v->examples);
     }
-    if (v->routes)
-        buf_printf(b, "\nasks the server: %s\n", v->routes);
+    if (v->routes) {
+        buf_puts(b, "\nasks the server: ");
+        text_fill(b, v->routes, 17, 17);
+    }
     buf_puts(b, "\n`anneal help` lists the options that every command has.\n");
 }
 

@@ -27,7 +27,7 @@ struct effects {
     VEC(struct attempt_row) attempts;
     VEC(struct dispatch) sends;
     VEC(struct dispatch) stops; /* end these attempts */
-    VEC(uint32_t) cones;        /* noderoles whose loss spread far: see row_cone */
+    VEC(uint32_t) cones;        /* noderoles whose loss spread far */
     uint32_t stalled;           /* operation found stalled, 0 if none */
 };
 void effects_clear(struct effects *fx);

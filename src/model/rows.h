@@ -102,8 +102,9 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(TEXT, changes, FIX)
 #define ROW_PLAN(X) /* what was applied, for replay */                                             \
     X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(U64, journal, FIX) X(BLOB, body, FIX)
-#define ROW_CONE(X) /* a loss whose rows are not all written yet */                                \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(U32, reason, FIX)
+#define ROW_CONE(X) /* rows of a large loss, kept until each is in its place (server/redo.h) */      \
+    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(U32, reason, FIX)                     \
+    X(BLOB, body, FIX)
 #define ROW_IDEMPOTENT(X)                                                                          \
     X(U64, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(U64, request, FIX)                    \
     X(U64, created_ms, FIX) X(U32, status, FIX) X(TEXT, reply, FIX)

@@ -1,10 +1,11 @@
 /* schema.c - checks values against schemas
  *
  * One function per keyword, each of which looks only at values it speaks about, as the standard has
- * it. schema_walk_check() splits a schema into its arguments and calls them in the order of
- * schema_i.h. Recursion follows the schema, never deeper than SCHEMA_MAX_DEPTH, and every level
- * takes a step from one budget, so that oneOf under oneOf cannot multiply for ever. To add a
- * keyword: a line in SCHEMA_KEYWORDS and, unless it only informs, a function in `checks`.
+ * it.  schema_walk_check() splits a schema into its arguments and calls them in the order of
+ * schema_i.h.  Recursion follows the schema, never deeper than SCHEMA_MAX_DEPTH, and every level
+ * takes a step from one budget, so that oneOf under oneOf cannot multiply for ever.
+ *
+ * To add a keyword: a line in SCHEMA_KEYWORDS and, unless it only informs, a function in `checks`.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/schema.h"
@@ -27,37 +28,7 @@ struct frame { /* one value under one schema */
     const struct value *v;
 };
 
-/* --- the way to a value --- */
-
-void schema_path_write(const struct schema_path *p, char *ret, size_t n)
-{
-    const struct schema_path *steps[SCHEMA_MAX_DEPTH + 2];
-    size_t count = 0, len = 0;
-
-    for (; p && p->up && count < SCHEMA_MAX_DEPTH + 2; p = p->up)
-        steps[count++] = p;
-    ret[0] = '\0';
-    while (count--) {
-        const struct schema_path *s = steps[count];
-        if (!s->key.s) {
-            len += (size_t)snprintf(ret + len, n - len, "/%u", s->index);
-            if (len >= n)
-                return;
-            continue;
-        }
-        if (len + 1 < n)
-            ret[len++] = '/';
-        for (size_t i = 0; i < s->key.n && len + 2 < n; i++) {
-            char c = s->key.s[i];
-            bool escaped = c == '~' || c == '/';
-            ret[len++] = escaped ? '~' : c;
-            if (escaped)
-                ret[len++] = c == '~' ? '0' : '1';
-        }
-        ret[len] = '\0';
-    }
-    ret[text_utf8_prefix(ret, len)] = '\0'; /* what did not fit may end inside a character */
-}
+/* --- what is said --- */
 
 static int fail_at(const struct schema_path *at, enum errcode code, struct err *e)
 {
@@ -68,106 +39,6 @@ static int fail_at(const struct schema_path *at, enum errcode code, struct err *
 /* The end of a failing check: sets text and place, returns the code. */
 #define FAIL(at, e, ...) (err_set((e), ERR_INVALID, __VA_ARGS__), fail_at((at), ERR_INVALID, (e)))
 
-const struct value *schema_pointer_get(const struct value *v, const char *pointer)
-{
-    while (v && *pointer == '/') {
-        char key[192];
-        size_t n = 0;
-        for (pointer++; *pointer && *pointer != '/'; pointer++) {
-            char c = *pointer;
-            if (c == '~' && (pointer[1] == '0' || pointer[1] == '1'))
-                c = *++pointer == '0' ? '~' : '/';
-            if (n + 1 < sizeof key)
-                key[n++] = c;
-        }
-        key[n] = '\0';
-        const struct value *next = NULL;
-        if (value_is(v, VALUE_LIST) && !strchr(key, '.'))
-            next = value_at(v, key);
-        else
-            next = value_get_str(v, (struct str){key, n});
-        if (!next)
-            return v;
-        v = next;
-    }
-    return v;
-}
-
-/* --- names --- */
-
-static const struct schema_type types[SCHEMA_TYPE_COUNT] = {
-#define X(name, phrase, kinds) {name, phrase, kinds},
-    SCHEMA_TYPES(X)
-#undef X
-};
-const char *const schema_type_names[SCHEMA_TYPE_COUNT] = {
-#define X(name, phrase, kinds) name,
-    SCHEMA_TYPES(X)
-#undef X
-};
-static const struct {
-    struct str name;
-    unsigned kinds;
-} keywords[KEYWORD_COUNT] = {
-#define X(id, text, arg) {{text, sizeof text - 1}, SCHEMA_ARG_##arg},
-    SCHEMA_KEYWORDS(X)
-#undef X
-};
-
-const char *schema_keyword_name(enum schema_keyword k)
-{
-    return keywords[k].name.s;
-}
-
-const struct schema_type *schema_type_find(struct str name)
-{
-    for (size_t i = 0; i < SCHEMA_TYPE_COUNT; i++)
-        if (str_is(name, types[i].name))
-            return &types[i];
-    return NULL;
-}
-
-const struct member *schema_split(const struct value *schema,
-                                  const struct value *ret_args[KEYWORD_COUNT])
-{
-    const struct member *unknown = NULL;
-
-    memset(ret_args, 0, KEYWORD_COUNT * sizeof *ret_args);
-    for (uint32_t i = 0; i < schema->n; i++) {
-        const struct member *m = &schema->members[i];
-        unsigned k = 0;
-        while (k < KEYWORD_COUNT && !str_eq((struct str){m->key, m->key_n}, keywords[k].name))
-            k++;
-        if (k < KEYWORD_COUNT && keywords[k].kinds & 1u << m->v.kind)
-            ret_args[k] = &m->v;
-        else if (!unknown && strncmp(m->key, "x-", 2))
-            unknown = m;
-    }
-    return unknown;
-}
-
-const struct value *schema_ref(const struct schema_env *env, const struct value *ref)
-{
-    static const char prefix[] = "#/components/schemas/";
-    struct str s = value_as_str(ref);
-    size_t n = sizeof prefix - 1;
-
-    if (!env || s.n <= n || memcmp(s.s, prefix, n))
-        return NULL;
-    return env->find(env->ctx, (struct str){s.s + n, s.n - n});
-}
-
-/* What a value is, for "expected a string, not a list". */
-static const char *kind_phrase(const struct value *v)
-{
-    if (v->kind == VALUE_BOOL)
-        return v->b ? "true" : "false";
-    for (size_t i = 0; i < SCHEMA_TYPE_COUNT; i++)
-        if (types[i].kinds & 1u << v->kind)
-            return types[i].phrase;
-    return "something else";
-}
-
 /* A value short enough for a message, as JSON. */
 static void show(const struct value *v, char ret[64])
 {
@@ -176,7 +47,7 @@ static void show(const struct value *v, char ret[64])
     if (text.len < 64)
         memcpy(ret, text.data, text.len + 1);
     else
-        snprintf(ret, 64, "%s", kind_phrase(v));
+        snprintf(ret, 64, "%s", schema_kind_phrase(v));
 }
 
 /* --- keywords about any value --- */
@@ -206,7 +77,7 @@ static int check_type(const struct frame *f, const struct value *arg, struct err
                            t ? t->phrase : "nothing");
         len += (size_t)put < sizeof wanted - len ? (size_t)put : 0;
     }
-    return FAIL(f->at, e, "expected %s, not %s", wanted, kind_phrase(f->v));
+    return FAIL(f->at, e, "expected %s, not %s", wanted, schema_kind_phrase(f->v));
 }
 
 static void hint_nearest(struct err *e, struct str given, const char *const *names, size_t n)

@@ -1,8 +1,9 @@
-/* schema_i.h - what the two halves of the schema checker share
+/* schema_i.h - what the parts of the schema checker share
  *
- * schema.c checks values; schema_self.c checks schemas and fills in defaults.  The keywords are
- * listed once, here, in the order in which a value is checked: a misspelt field is a better message
- * than the missing one it stands for, so unknown fields come before required ones.
+ * schema.c checks values; schema_self.c checks schemas and fills in defaults; schema_parts.c has what
+ * both use.  The keywords are listed once, here, in the order in which a value is checked: a misspelt
+ * field is a better message than the missing one it stands for, so unknown fields come before required
+ * ones.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef MODEL_SCHEMA_I_H
@@ -76,6 +77,8 @@ struct schema_type {
 };
 /* NULL if there is no such type. */
 const struct schema_type *schema_type_find(struct str name);
+/* What a value is, for "expected a string, not a list". */
+const char *schema_kind_phrase(const struct value *v);
 extern const char *const schema_type_names[];
 enum { SCHEMA_TYPE_COUNT = 7 };
 

@@ -2,9 +2,10 @@
  *
  * The parser keeps operators on a stack until one that binds no closer arrives (the railway
  * shunting of every textbook), so that nothing recurses over what a user typed.  The program is
- * postfix: a word pushes a bit, an operator folds the top two. Invariant: within one pair of
- * parentheses at most two operators wait (a union under an and), besides what SELECTOR_MAX_NEST
- * counts, so that one uint64_t of bits is stack enough; asserted.
+ * postfix: a word pushes a bit, an operator folds the top two.
+ *
+ * Invariant: within one pair of parentheses at most two operators wait (a union under an and),
+ * besides what SELECTOR_MAX_NEST counts, so that one uint64_t of bits is stack enough; asserted.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/selector.h"

@@ -160,10 +160,8 @@ static int created_data(struct bind *b)
     for (uint32_t i = 0; i < b->fresh.n; i++) {
         struct bind_new *nr = &b->fresh.at[i];
         int r = nr->because == BIND_NONE ? 0 : data_digest(b, nr->role, NULL, &nr->data);
-        if (r < 0) {
-            (void)err_wrap(b->err, "%s", bind_ref_text(b, i | PLAN_NEW));
+        if (r < 0)
             return r;
-        }
     }
     return 0;
 }
@@ -229,6 +227,7 @@ static void bind_done(struct bind *b)
     vec_done(&b->parents);
     vec_done(&b->present);
     vec_done(&b->needs);
+    u64map_done(&b->instances);
     u64map_done(&b->nodes);
     u64map_done(&b->held);
     u64map_done(&b->refused);

@@ -152,16 +152,12 @@ static uint32_t needs_one_of(const struct bind *b, uint32_t number, const struct
 /* Children of the live peers of a cluster role, each once, in the order of the peers. */
 static uint32_t *children_of_peers(struct bind *b, uint32_t role, uint32_t *ret_n)
 {
-    struct planner_ids live = b->world->instances(b->world->ctx, b->cat->roles[role].name,
-                                                  b->req->deployment);
-    uint32_t *peers = arena_new(&b->scratch, uint32_t, live.n);
+    struct planner_ids peers = bind_instances(b, role, b->req->deployment);
     VEC(uint32_t) all = {0};
     struct u64map seen = {0};
 
-    for (uint32_t i = 0; i < live.n; i++)
-        peers[i] = live.at[i];
-    for (uint32_t i = 0, n = live.n; i < n; i++) {
-        struct planner_ids children = b->world->children(b->world->ctx, peers[i]);
+    for (uint32_t i = 0; i < peers.n; i++) {
+        struct planner_ids children = b->world->children(b->world->ctx, peers.at[i]);
         for (uint32_t k = 0; k < children.n; k++)
             if (u64map_put(&seen, children.at[k], 1))
                 vec_push(&all, children.at[k]);

@@ -11,12 +11,29 @@ struct found {
     enum bind_found how;
 };
 
-/* The lowest instance of a role in a deployment: live ones by (cohort, id), then new ones. */
-static bool lowest_instance(const struct bind *b, uint32_t role, uint32_t deployment,
-                            uint32_t asking, uint32_t *ret_ref)
+struct planner_ids bind_instances(struct bind *b, uint32_t role, uint32_t deployment)
 {
+    uint64_t key = (uint64_t)deployment << 32 | role;
+    uintptr_t known;
+
+    if (u64map_get(&b->instances, key, &known))
+        return *(const struct planner_ids *)known;
     struct planner_ids live = b->world->instances(b->world->ctx, b->cat->roles[role].name,
                                                   deployment);
+    uint32_t *ids = arena_new(&b->scratch, uint32_t, live.n);
+    struct planner_ids *kept = arena_new(&b->scratch, struct planner_ids, 1);
+    for (uint32_t i = 0; i < live.n; i++)
+        ids[i] = live.at[i];
+    *kept = (struct planner_ids){ids, live.n};
+    u64map_put(&b->instances, key, (uintptr_t)kept);
+    return *kept;
+}
+
+/* The lowest instance of a role in a deployment: live ones by (cohort, id), then new ones. */
+static bool lowest_instance(struct bind *b, uint32_t role, uint32_t deployment, uint32_t asking,
+                            uint32_t *ret_ref)
+{
+    struct planner_ids live = bind_instances(b, role, deployment);
     uint32_t number = b->roles[role].first_new;
 
     if (live.n) {
@@ -43,8 +60,8 @@ static bool ref_before(const struct bind *b, uint32_t x, uint32_t y)
     return xi.cohort != yi.cohort ? xi.cohort < yi.cohort : x < y;
 }
 
-static bool find_in_deployment(const struct bind *b, uint32_t name, uint32_t deployment,
-                               uint32_t asking, uint32_t *ret_ref)
+static bool find_in_deployment(struct bind *b, uint32_t name, uint32_t deployment, uint32_t asking,
+                               uint32_t *ret_ref)
 {
     const struct catalog_name *n = &b->cat->names[name];
     bool any = false;
@@ -62,7 +79,7 @@ static bool find_in_deployment(const struct bind *b, uint32_t name, uint32_t dep
 }
 
 /* Everything but creating. */
-static bool find_present(const struct bind *b, uint32_t asking, uint32_t name, struct found *ret)
+static bool find_present(struct bind *b, uint32_t asking, uint32_t name, struct found *ret)
 {
     const struct catalog_name *n = &b->cat->names[name];
     struct planner_noderole info;
@@ -201,8 +218,7 @@ static void link_settle(struct settling *s, const struct bind_link *link)
     parent_add(s, link, link->ref, (enum bind_found)link->found);
     if (role == CATALOG_NONE || !(b->cat->roles[role].flags & ROLE_F_CLUSTER))
         return;
-    struct planner_ids live = b->world->instances(b->world->ctx, b->cat->roles[role].name,
-                                                  link->deployment);
+    struct planner_ids live = bind_instances(b, role, link->deployment);
     for (uint32_t i = 0; i < live.n; i++)
         parent_add(s, link, live.at[i], FOUND_PEER);
     if (link->deployment != b->req->deployment)

@@ -66,6 +66,7 @@ struct bind {
     struct bind_jig *jigs;
     uint32_t *deployments, n_deployments; /* the target, its parent ... the root */
     uint32_t *order;                      /* new noderoles as in the plan */
+    struct u64map instances;              /* deployment, role -> struct planner_ids, in scratch */
     struct u64map nodes;                  /* node -> 1: what lives there is in held and refused */
     struct u64map held;                   /* node, name -> ref of who is or provides it */
     struct u64map refused;                /* node, name -> ref of who conflicts with it */
@@ -95,6 +96,8 @@ const char *bind_chain_text(struct bind *b, uint32_t because, uint32_t wanted);
 
 /* --- bind_find.c --- */
 
+/* Live instances of a role of the catalog, asked for once and kept. */
+struct planner_ids bind_instances(struct bind *b, uint32_t role, uint32_t deployment);
 int bind_find_required(struct bind *b);
 void bind_find_used(struct bind *b);
 int bind_settle_parents(struct bind *b);

@@ -3,7 +3,7 @@
  * A noderole holds its role's name and all names that the role provides on its node, and refuses
  * those that the role conflicts with.  On one node a name has one holder: two roles that offer the
  * same thing there are refused, which makes "is it on this node, by itself or provided?" one
- * look-up. Noderoles of roles that this generation does not have hold nothing.
+ * look-up.  Noderoles of roles that this generation does not have hold nothing.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner/bind_i.h"

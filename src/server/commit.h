@@ -59,8 +59,6 @@ int commit_event(struct commit *c, const struct event *ev, const struct commit_n
 void commit_inventory(struct commit *c, const struct event *ev, const struct commit_note *note);
 /* A row of the inventory joins the open group; copied. */
 void commit_row(struct commit *c, enum row_table t, enum row_verb verb, const void *row);
-/* Engine rows changed outside an event: what anneal_load_end() repaired. */
-void commit_repair(struct commit *c, const struct effects *fx);
 
 uint32_t commit_pending(const struct commit *c);  /* events in the open group */
 bool commit_has_work(const struct commit *c);     /* would commit_close() give a group? */

@@ -14,12 +14,11 @@ struct commit {
     struct effects fx;
     struct group *open;
     struct dirty dirty[ROWS_COUNT];
-    VEC(uint32_t) cones; /* large losses of the open group */
-    VEC(uint32_t) early; /* noderoles whose rows must be in the first slice */
     struct commit_meta meta;
     struct buf scratch;
     uint64_t seq, durable, long_group;
     uint32_t slice_rows;
+    bool large; /* the open group holds a large loss */
 };
 union any_row {
 #define X(id, name) struct row_##name name;

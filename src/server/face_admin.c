@@ -1,8 +1,9 @@
-/* face_admin.c - what an administrator asks of the server itself: backup, check, "they are dead indeed"
+/* face_admin.c - what an administrator asks of the server itself: backup, check, "they are dead
+ * indeed"
  *
- * Copying and checking a large store takes minutes, so both run on the background thread; the answer says that
- * it has begun, and status.store tells how it goes.  A job's record is the background thread's from
- * submitting to completion, but for what is atomic in it.
+ * Copying and checking a large store takes minutes, so both run on the background thread; the
+ * answer says that it has begun, and status.store tells how it goes.  A job's record is the
+ * background thread's from submitting to completion, but for what is atomic in it.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
@@ -130,7 +131,8 @@ void admin_check_start(struct server *s)
     pool_submit(s->background, check_work, check_done, s);
 }
 
-/* The state in memory is checked at once, the file in the background: ok says that nothing is known to be wrong. */
+/* The state in memory is checked at once, the file in the background: ok says that nothing is known
+ * to be wrong. */
 int server_admin_check(struct server *s, const struct server_call *c, struct server_reply *r,
                        struct err *e)
 {
@@ -154,8 +156,8 @@ int server_admin_check(struct server *s, const struct server_call *c, struct ser
 
 /* ---- aliveness ---- */
 
-int server_admin_confirm_dead(struct server *s, const struct server_call *c,
-                              struct server_reply *r, struct err *e)
+int server_admin_confirm_dead(struct server *s, const struct server_call *c, struct server_reply *r,
+                              struct err *e)
 {
     struct event ev = {.kind = EVENT_DEAD_CONFIRM};
     struct commit_note note = server_note(c, NULL);

@@ -1,7 +1,9 @@
-/* face_catalog.c - what the live catalog offers, its history, and the jigs and pools that the engine knows
+/* face_catalog.c - what the live catalog offers, its history, and the jigs and pools that the
+ * engine knows
  *
- * Before the first load there are no roles and no barclamps, which is an empty list; the catalog itself is not
- * found.  Jigs and pools stay known by number when a later generation leaves them out.
+ * Before the first load there are no roles and no barclamps, which is an empty list; the catalog
+ * itself is not found.  Jigs and pools stay known by number when a later generation leaves them
+ * out.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/server_i.h"
@@ -41,8 +43,9 @@ static int generation_offer(void *arg, enum row_table t, const void *row, struct
     return 0;
 }
 
-/* A row holds all files of its generation, so no more rows are read than the page shows.  Generations are
- * numbered from 1 without gaps and all are kept: the live one's number counts them. */
+/* A row holds all files of its generation, so no more rows are read than the page shows.
+ * Generations are numbered from 1 without gaps and all are kept: the live one's number counts them.
+ */
 int server_catalog_generations(struct server *s, const struct server_call *c,
                                struct server_reply *r, struct err *e)
 {

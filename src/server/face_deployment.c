@@ -1,7 +1,7 @@
 /* face_deployment.c - deployments: made, described, and removed when nothing is left in them
  *
- * They form a tree below `system`, which is always there.  The engine does not know them: a change is a row and
- * an event of the journal.
+ * They form a tree below `system`, which is always there.  The engine does not know them: a change
+ * is a row and an event of the journal.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
@@ -71,7 +71,8 @@ int server_deployment_create(struct server *s, const struct server_call *c, stru
         err_set(e, ERR_INVALID, "\"%.*s\" is not a name for a deployment",
                 (int)(name.n < 64 ? name.n : 64), name.n ? name.s : "");
         err_at(e, "/name");
-        return err_hint(e, "lower-case letters, digits and . _ -, beginning with a letter or digit");
+        return err_hint(e,
+                        "lower-case letters, digits and . _ -, beginning with a letter or digit");
     }
     if (strmap_get(&s->inv.deployment_by_name, name, NULL)) {
         err_set(e, ERR_EXISTS, "there is a deployment %s already", name.s);
@@ -172,7 +173,8 @@ static uint32_t noderole_in(const struct server *s, uint32_t id)
     return 0;
 }
 
-/* What stands in the way is named, one kind after the other, with the command that shows all of it. */
+/* What stands in the way is named, one kind after the other, with the command that shows all of it.
+ */
 static int in_the_way(struct server *s, const struct server_call *c, uint32_t id, struct err *e)
 {
     const char *name = s->inv.deployments.at[id].name;

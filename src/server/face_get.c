@@ -115,7 +115,7 @@ static struct value *backup_value(const struct admin_job *j, struct arena *a)
     struct value *v = value_map(a);
     value_put_text(a, v, "path", j->path);
     value_put_text(a, v, "state",
-                   j->running               ? "running"
+                   j->running                    ? "running"
                    : j->failure.code != ERR_NONE ? "failed"
                                                  : "done");
     value_put_int(a, v, "pages_done", j->done);

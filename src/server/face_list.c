@@ -1,7 +1,7 @@
 /* face_list.c - lists of nodes, groups, deployments, operations and workers
  *
- * Filters that name what does not exist are refused, so that a typo is not taken for an empty answer.  A list
- * without filters knows its total beforehand and costs its page, not its length.
+ * Filters that name what does not exist are refused, so that a typo is not taken for an empty
+ * answer.  A list without filters knows its total beforehand and costs its page, not its length.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
@@ -91,8 +91,8 @@ static void count_groups(const struct server *s, struct arena *scratch, uint32_t
                          struct strmap *counts)
 {
     arena_reset(scratch);
-    const struct value *groups =
-        value_get(view_json(scratch, s->inv.nodes.at[node].body), "groups");
+    const struct value *groups = value_get(view_json(scratch, s->inv.nodes.at[node].body),
+                                           "groups");
     for (uint32_t i = 0; value_is(groups, VALUE_LIST) && i < groups->n; i++) {
         struct str name = value_as_str(&groups->items[i]);
         uintptr_t n = 0;

@@ -1,7 +1,8 @@
 /* face_listwork.c - lists of noderoles, tasks and attempts: what there may be millions of
  *
- * A filter by node, role, deployment, noderole or operation is answered from the noderoles it names, never by
- * looking at every task.  Where the engine keeps the count, the walk ends with the page.
+ * A filter by node, role, deployment, noderole or operation is answered from the noderoles it
+ * names, never by looking at every task.  Where the engine keeps the count, the walk ends with the
+ * page.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>

@@ -52,7 +52,8 @@ static int pool_new_check(const struct server_call *c, struct err *e)
     if (!text_is_name(str_of(name))) {
         err_set(e, ERR_INVALID, "\"%s\" is not a name for a pool", name);
         err_at(e, "{pool}");
-        return err_hint(e, "lower-case letters, digits and . _ -, beginning with a letter or digit");
+        return err_hint(e,
+                        "lower-case letters, digits and . _ -, beginning with a letter or digit");
     }
     if (!value_get(c->body, "size")) {
         err_set(e, ERR_REFUSED, "a new pool needs a size");
@@ -68,8 +69,9 @@ static void note_name(struct buf *b, const char *name)
     buf_putc(b, '}');
 }
 
-/* The note is the inventory's column in the engine's row.  The row is written whole, texts included, in place of
- * the old one: an update taken from the engine when the group closes would not know the note. */
+/* The note is the inventory's column in the engine's row.  The row is written whole, texts
+ * included, in place of the old one: an update taken from the engine when the group closes would
+ * not know the note. */
 static int pool_apply(struct server *s, const struct server_call *c, struct event *ev, bool exists,
                       struct str name, struct str text, struct err *e)
 {

@@ -1,9 +1,9 @@
 /* face_token.c - who may do what: tokens made, listed, revoked, and recognised
  *
- * A token is 32 random bytes as text.  Only its BLAKE2b hash is kept, in memory and in the store; since the secret
- * is as long as the hash there is nothing to slow down and nothing to guess, and looking the hash up leaks
- * nothing about the secret.  The secret is shown once, in the answer to its creation; the first
- * one goes to a file that only the server's user may read.
+ * A token is 32 random bytes as text.  Only its BLAKE2b hash is kept, in memory and in the store;
+ * since the secret is as long as the hash there is nothing to slow down and nothing to guess, and
+ * looking the hash up leaks nothing about the secret.  The secret is shown once, in the answer to
+ * its creation; the first one goes to a file that only the server's user may read.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sodium.h>
@@ -105,8 +105,9 @@ int token_make_admin(struct server *s, struct err *e)
     char *path = fs_join(s->data_dir, "admin.token");
     int r = token_random(token, e);
     if (r >= 0) {
-        /* Should the group of this token be lost, the next start is a first start again and replaces the
-         * file: it never names a token for longer than the server that did not keep it. */
+        /* Should the group of this token be lost, the next start is a first start again and
+         * replaces the file: it never names a token for longer than the server that did not keep
+         * it. */
         size_t n = (size_t)snprintf(line, sizeof line, "%s\n", token);
         r = fs_write_atomic(path, line, n, 0600, e);
     }
@@ -142,7 +143,8 @@ static int token_check(const struct server *s, const struct server_call *c, cons
     if (!text_is_name(str_of(name))) {
         err_set(e, ERR_INVALID, "\"%s\" is not a name for a token", name);
         err_at(e, "/name");
-        return err_hint(e, "lower-case letters, digits and . _ -, beginning with a letter or digit");
+        return err_hint(e,
+                        "lower-case letters, digits and . _ -, beginning with a letter or digit");
     }
     for (uint32_t id = 1; id < s->inv.tokens.n; id++) {
         const struct inv_token *t = &s->inv.tokens.at[id];
@@ -241,9 +243,7 @@ int server_authenticate(struct server *s, const char *token, struct caller *ret_
     const struct inv_token *t = &s->inv.tokens.at[id];
     if (t->revoked)
         return unknown_token(e, "this token was revoked");
-    *ret_who = (struct caller){.token = (uint32_t)id,
-                               .tenant = t->tenant,
-                               .scope = scope_find(t->scope),
-                               .name = t->name};
+    *ret_who = (struct caller){
+        .token = (uint32_t)id, .tenant = t->tenant, .scope = scope_find(t->scope), .name = t->name};
     return 0;
 }

@@ -1,4 +1,5 @@
-/* face_util.c - what every operation asks of its call: ids, revisions, fields, names that were meant */
+/* face_util.c - what every operation asks of its call: ids, revisions, fields, names that were
+ * meant */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,8 +29,9 @@ int face_match(const struct server_call *c, uint64_t rev, const char *what, cons
     if (text_u64(str_of(c->if_match), UINT64_MAX, &asked, e) >= 0 && asked == rev)
         return 0;
     err_set(e, ERR_STALE, "%s %s has revision %" PRIu64 ", not %s", what, name, rev, c->if_match);
-    return err_hint(e, "somebody changed it: read it again, then write with If-Match \"%" PRIu64
-                       "\", or with * to overwrite",
+    return err_hint(e,
+                    "somebody changed it: read it again, then write with If-Match \"%" PRIu64
+                    "\", or with * to overwrite",
                     rev);
 }
 

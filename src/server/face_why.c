@@ -1,9 +1,9 @@
 /* face_why.c - why is it as it is: from an object to the cause that somebody can act on
  *
- * The engine names the nearest reasons.  Where a reason is another task or noderole, its own reasons follow, in
- * widening circles, each object once, until nothing is left to ask or the answer is long enough.  The
- * nearest reasons come first; the gravest of all is the summary.  There is no recursion: the graph
- * is the user's.
+ * The engine names the nearest reasons.  Where a reason is another task or noderole, its own
+ * reasons follow, in widening circles, each object once, until nothing is left to ask or the answer
+ * is long enough.  The nearest reasons come first; the gravest of all is the summary.  There is no
+ * recursion: the graph is the user's.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
@@ -30,17 +30,19 @@ static void ask_later(struct asks *q, enum row_table table, uint32_t id, uint32_
         q->at[q->n++] = (struct ask){table, id, depth};
 }
 
-/* An operation of which nothing is startable waits for tasks of others: the first such of its own tells. */
-static size_t pending_of(const struct server *s, uint32_t op, struct why *ret, size_t max)
+/* An operation of which nothing may start waits, or failed, for tasks of others: the first such of
+ * its own tells. */
+static size_t behind_others(const struct server *s, uint32_t op, struct why *ret, size_t max)
 {
     struct operation_view o;
-    if (!anneal_operation(s->engine, op, &o) || o.counts[TASK_PENDING] == 0)
+    if (!anneal_operation(s->engine, op, &o) ||
+        o.counts[TASK_PENDING] + o.counts[TASK_DEP_FAILED] == 0)
         return 0;
     for (uint32_t r = 1; r < anneal_noderole_end(s->engine); r++) {
         struct noderole_view v;
-        if (!anneal_noderole(s->engine, r, &v) || v.operation != op)
-            continue;
-        size_t n = anneal_why_noderole(s->engine, r, ret, max);
+        bool ours = anneal_noderole(s->engine, r, &v) && v.operation == op &&
+                    !noderole_in_service(v.state, v.target);
+        size_t n = ours ? anneal_why_noderole(s->engine, r, ret, max) : 0;
         if (n > 0)
             return n;
     }
@@ -57,7 +59,7 @@ static size_t reasons_of(const struct server *s, enum row_table table, uint32_t 
     case ROWS_NODE: return anneal_why_node(s->engine, id, ret, max);
     case ROWS_OPERATION:
         n = anneal_why_operation(s->engine, id, ret, max);
-        return n ? n : pending_of(s, id, ret, max);
+        return n ? n : behind_others(s, id, ret, max);
     default: return 0;
     }
 }
@@ -87,9 +89,8 @@ void why_reply(struct why_answer *w, const struct why_head *about, const char *f
     struct value *v = value_map(w->mem);
     const char *summary = fine;
     if (w->cause)
-        summary = w->cause_depth == 0
-                      ? w->cause
-                      : arena_printf(w->mem, "it comes down to this: %s", w->cause);
+        summary = w->cause_depth == 0 ? w->cause
+                                      : arena_printf(w->mem, "it comes down to this: %s", w->cause);
     value_put_text(w->mem, v, "object", about->object);
     value_set(w->mem, v, "id", about->id ? value_int(w->mem, about->id) : value_null(w->mem));
     value_put_text(w->mem, v, "name", about->name);
@@ -112,10 +113,9 @@ static int why_node(struct why_answer *w, const char *name, struct server_reply 
                          .name = s->inv.nodes.at[id].name,
                          .state = noderole_state_name(view_node_state(s, id)),
                          .id = id};
-    why_reply(w, &h,
-              arena_printf(w->mem, "node %s is alive and available, and nothing runs on it",
-                           h.name),
-              r);
+    why_reply(
+        w, &h,
+        arena_printf(w->mem, "node %s is alive and available, and nothing runs on it", h.name), r);
     return 0;
 }
 

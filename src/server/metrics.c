@@ -1,7 +1,7 @@
 /* metrics.c - the server's figures as Prometheus text
  *
- * One table of single figures, and four families with a label.  Names end in what they count; what only rises
- * ends in _total.  To add one: a line in the table.
+ * One table of single figures, and four families with a label.  Names end in what they count; what
+ * only rises ends in _total.  To add one: a line in the table.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
@@ -96,7 +96,8 @@ void server_metrics(struct server *s, struct buf *b)
         {"anneal_ready", "gauge", "1 if requests are served.", server_is_ready(s)},
         {"anneal_degraded", "gauge", "1 while the store refuses writes.",
          s->degraded.code != ERR_NONE},
-        {"anneal_suspect", "gauge", "1 while no death is declared because too many nodes are silent.",
+        {"anneal_suspect", "gauge",
+         "1 while no death is declared because too many nodes are silent.",
          anneal_suspect(s->engine)},
         {"anneal_groups_total", "counter", "Groups of events committed.", s->groups},
         {"anneal_rows_written_total", "counter", "Rows written to the store.", s->rows_written},
@@ -104,8 +105,8 @@ void server_metrics(struct server *s, struct buf *b)
          server_events_last(s)},
         {"anneal_dispatches_total", "counter", "Task messages sent to workers.", s->dispatched},
         {"anneal_results_total", "counter", "Results received from workers.", s->results},
-        {"anneal_results_stale_total", "counter", "Results of attempts that were not live any more.",
-         s->stale_results},
+        {"anneal_results_stale_total", "counter",
+         "Results of attempts that were not live any more.", s->stale_results},
         {"anneal_queue_depth", "gauge", "Messages on their way to workers.",
          s->queue ? queue_depth(s->queue) : 0},
         {"anneal_inbox_depth", "gauge", "Results that wait for the store.", s->inbox.n},

@@ -1,8 +1,8 @@
 /* page.c - one shape for every list: {"items": [...], "next": cursor | null, "total": N}
  *
- * A list is offered to its page in rising order of ids.  The cursor is the last id shown, so that what is added or
- * removed between two pages neither repeats nor hides anything else.  It is written so that nobody is
- * tempted to count with it.
+ * A list is offered to its page in rising order of ids.  The cursor is the last id shown, so that
+ * what is added or removed between two pages neither repeats nor hides anything else.  It is
+ * written so that nobody is tempted to count with it.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
@@ -69,8 +69,7 @@ void page_add(struct page *p, const struct server_call *c, const struct value *i
 void page_end(struct page *p, const struct server_call *c, struct server_reply *r)
 {
     struct value *v = value_map(c->mem);
-    const char *next =
-        p->more ? arena_printf(c->mem, "%0*" PRIx64, CURSOR_DIGITS, p->last) : NULL;
+    const char *next = p->more ? arena_printf(c->mem, "%0*" PRIx64, CURSOR_DIGITS, p->last) : NULL;
     value_set(c->mem, v, "items", p->items);
     value_put_text(c->mem, v, "next", next);
     value_put_int(c->mem, v, "total", (int64_t)p->total);

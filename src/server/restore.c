@@ -8,6 +8,8 @@
 
 #include <inttypes.h>
 
+#include "server/redo.h"
+
 static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
 {
     return anneal_load(arg, t, row, e);
@@ -32,15 +34,7 @@ static int load_all(struct store *s, struct anneal *a, struct err *e)
         if (r < 0)
             return r;
     }
-    int r = store_each_open_attempt(s, load_row, a, e);
-    return r < 0 ? r : store_each(s, ROWS_CONE, load_row, a, e);
-}
-
-static int delete_cone(void *arg, enum row_table t, const void *row, struct err *e)
-{
-    (void)e;
-    commit_row(arg, t, ROW_DELETE, row);
-    return 0;
+    return store_each_open_attempt(s, load_row, a, e);
 }
 
 int restore_engine(struct store *s, const struct anneal_options *o, struct anneal **ret_a,
@@ -48,28 +42,20 @@ int restore_engine(struct store *s, const struct anneal_options *o, struct annea
 {
     struct anneal *a = anneal_new(o);
     struct row_meta meta = {0};
-    struct effects fx = {0};
     int r = store_each(s, ROWS_META, load_meta, &meta, e);
+    if (r >= 0)
+        r = redo_finish(s, meta.group_no, e);
     if (r >= 0)
         r = load_all(s, a, e);
     if (r >= 0)
-        r = anneal_load_end(a, &fx, e);
+        r = anneal_load_end(a, e);
     if (r < 0) {
         anneal_free(a);
-        effects_done(&fx);
         return r;
     }
     struct commit *c = commit_new(a, meta.group_no, meta.journal_seq);
     *commit_meta(c) = (struct commit_meta){meta.next_deployment, meta.next_token, meta.catalog,
                                            meta.run_no};
-    commit_repair(c, &fx);
-    effects_done(&fx);
-    r = store_each(s, ROWS_CONE, delete_cone, c, e);
-    if (r < 0) {
-        commit_free(c);
-        anneal_free(a);
-        return r;
-    }
     *ret_a = a;
     *ret_c = c;
     *ret_meta = meta;
@@ -112,17 +98,31 @@ static int replay_row(void *arg, enum row_table t, const void *row, struct err *
     return 0;
 }
 
-int restore_replay(struct store *s, struct str checkpoint, uint64_t from_seq,
-                   const struct anneal_options *o, uint64_t *ret_digest, struct err *e)
+int restore_replay_engine(struct store *s, struct str checkpoint, uint64_t from_seq,
+                          const struct anneal_options *o, struct anneal **ret_a, struct err *e)
 {
     struct replay rp = {.store = s, .engine = anneal_new(o)};
     int r = anneal_restore(rp.engine, checkpoint, e);
     if (r >= 0)
         r = store_range(s, ROWS_JOURNAL, from_seq + 1, UINT64_MAX >> 1, false, 0, replay_row, &rp,
                         e);
-    if (r >= 0)
-        *ret_digest = anneal_digest(rp.engine);
     effects_done(&rp.fx);
-    anneal_free(rp.engine);
-    return r < 0 ? r : 0;
+    if (r < 0) {
+        anneal_free(rp.engine);
+        return r;
+    }
+    *ret_a = rp.engine;
+    return 0;
+}
+
+int restore_replay(struct store *s, struct str checkpoint, uint64_t from_seq,
+                   const struct anneal_options *o, uint64_t *ret_digest, struct err *e)
+{
+    struct anneal *a;
+    int r = restore_replay_engine(s, checkpoint, from_seq, o, &a, e);
+    if (r < 0)
+        return r;
+    *ret_digest = anneal_digest(a);
+    anneal_free(a);
+    return 0;
 }

@@ -6,11 +6,14 @@
 #include "server/commit.h"
 #include "store/store.h"
 
-/* Reads every engine row.  On success *ret_a and *ret_c are new; what had to be repaired (a loss that was half
- * written) is in the commit step's open group. */
+/* Finishes a large group that a crash interrupted, then reads every engine row.  On success *ret_a and *ret_c are
+ * new, and memory equals the store. */
 int restore_engine(struct store *s, const struct anneal_options *o, struct anneal **ret_a,
                    struct commit **ret_c, struct row_meta *ret_meta, struct err *e);
-/* Replays the journal from a checkpoint to its end on a new engine: its digest must equal the stored state's. */
+/* Replays the journal from a checkpoint to its end on a new engine, which is the caller's. */
+int restore_replay_engine(struct store *s, struct str checkpoint, uint64_t from_seq,
+                          const struct anneal_options *o, struct anneal **ret_a, struct err *e);
+/* As above: the digest of that engine, which must equal the stored state's. */
 int restore_replay(struct store *s, struct str checkpoint, uint64_t from_seq,
                    const struct anneal_options *o, uint64_t *ret_digest, struct err *e);
 

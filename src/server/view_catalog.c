@@ -1,7 +1,8 @@
-/* view_catalog.c - what the catalog offers (roles, barclamps, jigs) and the pools that limit it, as values
+/* view_catalog.c - what the catalog offers (roles, barclamps, jigs) and the pools that limit it, as
+ * values
  *
- * Jigs and pools outlive the generation that named them: the engine knows whether they work, the catalog what
- * they are.
+ * Jigs and pools outlive the generation that named them: the engine knows whether they work, the
+ * catalog what they are.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
@@ -28,8 +29,8 @@ static uint32_t workers_with(const struct server *s, const char *implementation)
 struct value *view_jig(struct server *s, struct arena *a, uint32_t id)
 {
     const struct inv_named *named = &s->inv.jigs.at[id];
-    const struct catalog_jig *j =
-        s->catalog ? catalog_jig_get(s->catalog, str_of(named->name)) : NULL;
+    const struct catalog_jig *j = s->catalog ? catalog_jig_get(s->catalog, str_of(named->name))
+                                             : NULL;
     struct value *v = value_map(a);
     struct jig_view e = {0};
     bool has_implementor = j && j->implementor != CATALOG_NONE;

@@ -1,9 +1,11 @@
-/* view_node.c - a node as a value: the engine's belief, the administrator's words, and the worst of what is on it */
+/* view_node.c - a node as a value: the engine's belief, the administrator's words, and the worst of
+ * what is on it */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/server_i.h"
 
-/* How much a state matters when one word must stand for all; what is in service or gone does not.  The order
- * is Crowbar's: an error is shown before work under way, work under way before work to come. */
+/* How much a state matters when one word must stand for all; what is in service or gone does not.
+ * The order is Crowbar's: an error is shown before work under way, work under way before work to
+ * come. */
 static int gravity(enum noderole_state s)
 {
     switch (s) {

@@ -54,7 +54,8 @@ struct value *view_noderole(struct server *s, struct arena *a, uint32_t id, bool
     return v;
 }
 
-/* Instances are listed by role and deployment, so a deployment's are found without looking at any other's. */
+/* Instances are listed by role and deployment, so a deployment's are found without looking at any
+ * other's. */
 static void count_states(const struct server *s, uint32_t deployment,
                          uint32_t counts[NODEROLE_STATE_COUNT])
 {

@@ -1,7 +1,7 @@
 /* view_task.c - tasks, their attempts and the operations they belong to, as values
  *
- * Tasks and operations change by themselves and have no stored revision: theirs is drawn from everything that can
- * change, so that an equal one means an equal answer.
+ * Tasks and operations change by themselves and have no stored revision: theirs is drawn from
+ * everything that can change, so that an equal one means an equal answer.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/digest.h"
@@ -28,7 +28,8 @@ uint64_t view_task_rev(const struct task_view *v)
     return as_rev(mix64(h, v->wake_ms));
 }
 
-/* While its node is unavailable an attempt's clocks stand still: what is left of them is no point in time. */
+/* While its node is unavailable an attempt's clocks stand still: what is left of them is no point
+ * in time. */
 static bool clocks_stand(const struct server *s, const struct task_view *v)
 {
     struct node_view n;
@@ -107,7 +108,8 @@ struct progress {
     uint64_t total, done, running, failed, waiting, ready, pending, cancelled, skipped;
 };
 
-/* Noderoles move on to later operations and take their tasks along: what has ended shows its own figures. */
+/* Noderoles move on to later operations and take their tasks along: what has ended shows its own
+ * figures. */
 static struct progress progress_of(const struct operation_view *v)
 {
     struct progress p = {0};
@@ -172,8 +174,7 @@ struct value *view_operation(struct server *s, struct arena *a, uint32_t id)
 {
     struct value *v = value_map(a);
     const struct inv_operation nobody = {0};
-    const struct inv_operation *o =
-        id < s->inv.operations.n ? &s->inv.operations.at[id] : &nobody;
+    const struct inv_operation *o = id < s->inv.operations.n ? &s->inv.operations.at[id] : &nobody;
     struct operation_view e = {.id = id};
 
     (void)anneal_operation(s->engine, id, &e);

@@ -1,8 +1,8 @@
 /* view_util.c - what all views share: times, names, documents and lists of ids
  *
- * The engine counts milliseconds of its own; people read the wall clock.  A time of the engine is shown as far
- * from now as it is from the engine's now, so that a step of the wall clock moves what is shown and
- * nothing else.
+ * The engine counts milliseconds of its own; people read the wall clock.  A time of the engine is
+ * shown as far from now as it is from the engine's now, so that a step of the wall clock moves what
+ * is shown and nothing else.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>

@@ -1,6 +1,7 @@
 /* why_catalog.c - why a role, a jig or a pool is as it is, and why a role can or cannot be bound
  *
- * A binding is explained by planning it: the very planner that refuses it says why, and nothing is changed.
+ * A binding is explained by planning it: the very planner that refuses it says why, and nothing is
+ * changed.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
@@ -66,8 +67,8 @@ static bool span_has(const struct server *s, uint32_t span, uint32_t pool)
     return false;
 }
 
-/* Who has a place: the first task of each span that is not over.  Places are few, tasks may be many, so the walk
- * ends when enough holders are found. */
+/* Who has a place: the first task of each span that is not over.  Places are few, tasks may be
+ * many, so the walk ends when enough holders are found. */
 static void pool_holders(struct why_answer *w, uint32_t pool, uint32_t taken)
 {
     const struct server *s = w->server;
@@ -79,10 +80,9 @@ static void pool_holders(struct why_answer *w, uint32_t pool, uint32_t taken)
         if (!anneal_task(s->engine, t, &v) || v.span == last_span ||
             task_state_ended((enum task_state)v.state) || !span_has(s, v.span, pool))
             continue;
-        struct why_head h = {
-            .object = "task", .name = view_task_name(s, t), .id = t};
-        const char *text = arena_printf(w->mem, "task %u (%s of %s) has a place: it is %s", t, h.name,
-                                        view_noderole_name(s, w->mem, v.noderole),
+        struct why_head h = {.object = "task", .name = view_task_name(s, t), .id = t};
+        const char *text = arena_printf(w->mem, "task %u (%s of %s) has a place: it is %s", t,
+                                        h.name, view_noderole_name(s, w->mem, v.noderole),
                                         task_state_name(v.state));
         why_say(w, 0, "pool-holder", &h, text, arena_printf(w->mem, "anneal why task/%u", t));
         last_span = v.span;
@@ -107,7 +107,9 @@ int why_pool(struct why_answer *w, const char *name, struct server_reply *r, str
     pool_holders(w, y.id, v.taken);
     struct why_head h = {.object = "pool",
                          .name = s->inv.pools.at[id].name,
-                         .state = v.closed ? "closed" : full ? "full" : "open",
+                         .state = v.closed ? "closed"
+                                  : full   ? "full"
+                                           : "open",
                          .id = y.id};
     why_reply(w, &h,
               arena_printf(w->mem, "pool %s is open: %u taken and %u elsewhere, of %u", h.name,
@@ -135,8 +137,7 @@ static void instance_reason(struct why_answer *w, uint32_t id, struct role_sum *
     }
     if (sum->instances - sum->in_service > INSTANCES_MOST)
         return;
-    struct why_head h = {
-        .object = "noderole", .name = view_noderole_name(s, w->mem, id), .id = id};
+    struct why_head h = {.object = "noderole", .name = view_noderole_name(s, w->mem, id), .id = id};
     why_say(w, 0, "instance-not-in-service", &h,
             arena_printf(w->mem, "%s is %s", h.name, noderole_state_name(v.state)), NULL);
     w->depth++;
@@ -173,8 +174,8 @@ static void role_jig(struct why_answer *w, const struct catalog_role *role)
 int why_role(struct why_answer *w, const char *name, struct server_reply *r, struct err *e)
 {
     const struct server *s = w->server;
-    const struct catalog_role *role =
-        s->catalog ? catalog_role_get(s->catalog, str_of(name)) : NULL;
+    const struct catalog_role *role = s->catalog ? catalog_role_get(s->catalog, str_of(name))
+                                                 : NULL;
     if (!role && !strmap_get(&s->inv.role_by_name, str_of(name), NULL)) {
         const char *near = s->catalog ? catalog_role_nearest(s->catalog, str_of(name)) : NULL;
         int rc = face_not_found(e, "role", name);
@@ -193,8 +194,9 @@ int why_role(struct why_answer *w, const char *name, struct server_reply *r, str
     bool abstract = role && role->flags & ROLE_F_ABSTRACT;
     if (sum.instances == 0)
         why_say(w, 1, "not-bound", &h,
-                arena_printf(w->mem, abstract ? "role %s is abstract: others provide it"
-                                              : "role %s is bound to no node",
+                arena_printf(w->mem,
+                             abstract ? "role %s is abstract: others provide it"
+                                      : "role %s is bound to no node",
                              name),
                 abstract ? NULL
                          : arena_printf(w->mem, "anneal deployment bind system %s=NODE", name));
@@ -230,8 +232,7 @@ static void say_refused(struct why_answer *w, const struct err *refusal, uint32_
 {
     const struct server *s = w->server;
     uint32_t jig;
-    struct why_head at_node = {
-        .object = "node", .name = s->inv.nodes.at[node].name, .id = node};
+    struct why_head at_node = {.object = "node", .name = s->inv.nodes.at[node].name, .id = node};
     struct why_head at_role = {.object = "role", .name = role};
     if (refused_jig(s, refusal, &jig)) {
         struct why_head at_jig = {.object = "jig", .name = s->inv.jigs.at[jig].name, .id = jig};
@@ -240,20 +241,19 @@ static void say_refused(struct why_answer *w, const struct err *refusal, uint32_
         return;
     }
     bool unknown = refusal->code == ERR_UNKNOWN_NAME || refusal->code == ERR_INVALID;
-    why_say(w, 3, err_name(refusal->code), unknown ? &at_role : &at_node,
-            refusal->text, *refusal->hint ? refusal->hint : NULL);
+    why_say(w, 3, err_name(refusal->code), unknown ? &at_role : &at_node, refusal->text,
+            *refusal->hint ? refusal->hint : NULL);
 }
 
-static void say_step(struct why_answer *w, const struct planner_step *step,
-                     const char *deployment, const char *command)
+static void say_step(struct why_answer *w, const struct planner_step *step, const char *deployment,
+                     const char *command)
 {
     struct why_head h = {.object = "role", .name = arena_strdup(w->mem, step->role.s)};
-    const char *text =
-        step->why == BIND_REQUIRED
-            ? arena_printf(w->mem, "%s would be bound to %s, because %s requires it", step->role.s,
-                           step->node.s, step->by.s)
-            : arena_printf(w->mem, "%s would be bound to %s in deployment %s", step->role.s,
-                           step->node.s, deployment);
+    const char *text = step->why == BIND_REQUIRED
+                           ? arena_printf(w->mem, "%s would be bound to %s, because %s requires it",
+                                          step->role.s, step->node.s, step->by.s)
+                           : arena_printf(w->mem, "%s would be bound to %s in deployment %s",
+                                          step->role.s, step->node.s, deployment);
     why_say(w, 0, "would-bind", &h, text, step->why == BIND_REQUESTED ? command : NULL);
 }
 
@@ -277,8 +277,8 @@ static const char *plan_binding(struct why_answer *w, const char *role, uint32_t
         return "refused";
     }
     const char *home = view_deployment_name(s, deployment), *name = s->inv.nodes.at[node].name;
-    const char *command =
-        arena_printf(w->mem, "anneal deployment bind %s %s=%s", home ? home : "system", role, name);
+    const char *command = arena_printf(w->mem, "anneal deployment bind %s %s=%s",
+                                       home ? home : "system", role, name);
     for (uint32_t i = 0; i < steps->n; i++)
         if (steps->at[i].why == BIND_PRESENT)
             *ret_present = steps->at[i].ref;

@@ -1,9 +1,9 @@
 /* why_text.c - reasons of the engine in words, each with the command that acts on it
  *
- * The engine says rule, object and number; here they become a sentence with names, and a remedy that can be typed as
- * it stands.  A rule of the engine without a sentence here does not compile.  How grave a reason is decides
- * which of them is called the cause: a failure before a switch, a switch before a queue, a queue
- * before mere time.
+ * The engine says rule, object and number; here they become a sentence with names, and a remedy
+ * that can be typed as it stands.  A rule of the engine without a sentence here does not compile.
+ * How grave a reason is decides which of them is called the cause: a failure before a switch, a
+ * switch before a queue, a queue before mere time.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
@@ -201,8 +201,8 @@ static void tell_unavailable(const struct why_answer *w, const struct why *y, st
 {
     const struct server *s = w->server;
     const char *name = or_unknown(view_node_name(s, y->id));
-    const struct value *body =
-        view_json(w->mem, y->id < s->inv.nodes.n ? s->inv.nodes.at[y->id].body : NULL);
+    const struct value *body = view_json(
+        w->mem, y->id < s->inv.nodes.n ? s->inv.nodes.at[y->id].body : NULL);
     const char *note = value_as_text(value_get(body, "note"), NULL);
     t->gravity = GRAVITY_PERSON;
     t->text = arena_printf(w->mem, "node %s was made unavailable%s%s", name, note ? ": " : "",
@@ -228,8 +228,7 @@ static void tell_not_alive(const struct why_answer *w, const struct why *y, stru
 static void tell_pool(const struct why_answer *w, const struct why *y, struct told *t)
 {
     const char *name = or_unknown(view_pool_name(w->server, y->id));
-    const char *note =
-        y->id < w->server->inv.pools.n ? w->server->inv.pools.at[y->id].note : NULL;
+    const char *note = y->id < w->server->inv.pools.n ? w->server->inv.pools.at[y->id].note : NULL;
     struct pool_view v = {0};
     (void)anneal_pool(w->server->engine, y->id, &v);
     t->gravity = GRAVITY_CHANGE;
@@ -348,9 +347,7 @@ static void tell(struct why_answer *w, const struct why *y, struct told *t)
                                node);
         t->remedy = "anneal admin confirm-dead";
         break;
-    case WHY_DONE:
-        t->text = arena_printf(w->mem, "%s has ended well", task_words(w, y->id));
-        break;
+    case WHY_DONE: t->text = arena_printf(w->mem, "%s has ended well", task_words(w, y->id)); break;
     case WHY_RULE_COUNT: t->text = ""; break;
     }
 }

@@ -28,10 +28,10 @@
     X(REFUSE, "refuse", 0)   /* the store refuses a commit */                                      \
     X(UNKNOWN, "unknown", 0) /* the store commits and says that it failed */
 #define SIM_STRIKES(X)                                                                             \
-    X(WORKER, "worker", 3)   /* a worker dies with all it holds */                                 \
+    X(WORKER, "worker", 2)   /* a worker dies with all it holds */                                 \
     X(CAPACITY, "capacity", 2)                                                                     \
-    X(SILENT, "silent", 6)   /* a node does not answer for a while */                              \
-    X(DEATH, "death", 3)     /* long enough to be called dead */                                   \
+    X(SILENT, "silent", 4)   /* a node does not answer for a while */                              \
+    X(DEATH, "death", 2)     /* long enough to be called dead */                                   \
     X(REBOOT, "reboot", 4)                                                                         \
     X(REPLACE, "replace", 1) /* another machine comes up under its name */                         \
     X(MASS, "mass", 1)       /* many nodes fall silent together */                                 \
@@ -41,10 +41,10 @@
     X(JIG, "jig", 2)         /* switched off, or without workers */                                \
     X(POOL, "pool", 4)       /* resized, closed, taken elsewhere */                                \
     X(FREEZE, "freeze", 1)   /* policy: an error freezes its node */                               \
-    X(CANCEL, "cancel", 3)                                                                         \
+    X(CANCEL, "cancel", 4)                                                                         \
     X(POKE, "poke", 4)                                                                             \
-    X(RERUN, "rerun", 4)                                                                           \
-    X(DATA, "data", 5)                                                                             \
+    X(RERUN, "rerun", 12)                                                                           \
+    X(DATA, "data", 20)                                                                             \
     X(NONSENSE, "nonsense", 3) /* requests that must be refused and change nothing */
 #define SIM_FAULTS(X) SIM_HABITS(X) SIM_STRIKES(X)
 enum sim_fault {
@@ -66,6 +66,7 @@ struct sim_options { /* 0: drawn from the seed */
     uint32_t nodes, noderoles;
     uint64_t faults; /* bits 1 << enum sim_fault */
     bool verbose;    /* print every step */
+    bool verify;     /* restore and replay after every group: slow, and the run stays the same */
 };
 
 #define SIM_COUNTS(X)                                                                              \

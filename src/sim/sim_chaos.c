@@ -79,6 +79,8 @@ static void strike_replace(struct sim *s)
 static void strike_mass(struct sim *s)
 {
     uint32_t per_mille = rng_from(&s->chaos, 250, 700);
+    if (rng_chance(&s->chaos, 600))
+        return;
     uint64_t for_ms = rng_from(&s->chaos, 10000, 40000);
     for (uint32_t id = 1; id <= s->n_nodes; id++)
         if (rng_chance(&s->chaos, per_mille))
@@ -273,7 +275,9 @@ static void care_for_task(struct sim *s, uint32_t t, bool noderole)
         struct event ev = {.kind = EVENT_RESOLVE, .id = t,
                            .flag = (uint8_t)rng_below(&s->chaos, 3)};
         struct sim_task *k = &s->tasks.at[t];
-        k->once_open = false; /* somebody looked */
+        k->once_open = false; /* somebody looked, and made sure that no late message starts it */
+        k->run_attempt = v.attempt;
+        k->run_ask = UINT32_MAX;
         k->once_group = commit_open_group(s->server.commit);
         if (sim_server_feed(s, &ev, &(struct commit_note){.actor = "operator"}) < 0)
             sim_fail(s, "uncertain task %u could not be resolved", t);

@@ -120,7 +120,7 @@ static void fate_at_close(struct sim *s, const struct group *g)
             v->checkpoint_next_group = g->number;
         }
     }
-    if (v->fate != FATE_NONE)
+    if (v->fate != FATE_NONE || s->opt.verify)
         sim_server_digest(s, g->number);
 }
 
@@ -141,6 +141,8 @@ static void checkpoint_adopt(struct sim *s)
 static void fate_at_durable(struct sim *s, uint64_t number)
 {
     struct sim_server *v = &s->server;
+    if (s->opt.verify)
+        sim_server_verify(s);
     if (v->fate == FATE_NONE || v->fate_armed || number < v->fate_group)
         return;
     v->fate_armed = true;
@@ -357,28 +359,28 @@ void sim_server_crash(struct sim *s)
     sim_after(s, rng_from(&s->serve, 10, 20000), (struct agenda_item){.kind = AGENDA_SERVER_UP});
 }
 
-static void compare_replay(struct sim *s, struct store *store, uint64_t want, uint64_t group)
-{
-    struct sim_server *v = &s->server;
-    uint64_t got = 0;
-    struct err e;
-    s->report->replays++;
-    if (restore_replay(store, buf_str(&v->checkpoint), v->checkpoint_seq, &s->engine_opt, &got,
-                       &e) < 0)
-        sim_fail(s, "invariant 7: replay up to group %" PRIu64 ": %s", group, e.text);
-    else if (got != want)
-        sim_fail(s, "invariant 7: replay from %" PRIu64 " up to group %" PRIu64
-                 " differs from memory", v->checkpoint_seq, group);
-}
-
-static void differs(struct sim *s, struct anneal *a, const struct sim_digest *d)
+static void differs(struct sim *s, const char *what, struct anneal *a, const struct sim_digest *d)
 {
     SCOPED_BUF(rows);
     SCOPED_BUF(words);
     anneal_save(a, &rows);
     sim_diff_write(&words, buf_str(&d->rows), buf_str(&rows));
-    sim_fail(s, "invariant 7: what was read back of group %" PRIu64 " differs from memory: %s",
-             d->group, words.data);
+    sim_fail(s, "invariant 7: %s up to group %" PRIu64 " differs from memory: %s", what, d->group,
+             words.data);
+}
+
+static void compare_replay(struct sim *s, struct store *store, const struct sim_digest *d)
+{
+    struct sim_server *v = &s->server;
+    struct anneal *a = NULL;
+    struct err e;
+    s->report->replays++;
+    if (restore_replay_engine(store, buf_str(&v->checkpoint), v->checkpoint_seq, &s->engine_opt, &a,
+                              &e) < 0)
+        sim_fail(s, "invariant 7: replay up to group %" PRIu64 ": %s", d->group, e.text);
+    else if (anneal_digest(a) != d->digest)
+        differs(s, "what was replayed", a, d);
+    anneal_free(a);
 }
 
 static void compare_restored(struct sim *s, struct anneal *a, const struct row_meta *meta,
@@ -392,10 +394,10 @@ static void compare_restored(struct sim *s, struct anneal *a, const struct row_m
     }
     s->report->restores++;
     if (anneal_digest(a) != d->digest)
-        differs(s, a, d);
+        differs(s, "what was read back", a, d);
     else if (anneal_check(a, &e) < 0)
         sim_fail(s, "restored at group %" PRIu64 ": %s", meta->group_no, e.text);
-    compare_replay(s, store, d->digest, meta->group_no);
+    compare_replay(s, store, d);
 }
 
 void sim_server_verify(struct sim *s)

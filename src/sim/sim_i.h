@@ -98,8 +98,8 @@ struct sim_worker {
     VEC(struct sim_work) work;
 };
 struct sim_node { /* what is true, whatever the server believes */
-    bool up;
-    uint32_t life; /* raised when what runs on it ends with it */
+    bool up, watched; /* watched: a fast probe follows it */
+    uint32_t life;    /* raised when what runs on it ends with it */
     uint64_t machine, boot;
 };
 struct sim_def {
@@ -213,7 +213,7 @@ void sim_world_free(struct sim *s);
 void sim_world_capacity(struct sim *s); /* tells the engine which workers there are */
 void sim_world_node_down(struct sim *s, uint32_t node, uint64_t for_ms, bool reboot, bool replace);
 void sim_world_node_up(struct sim *s, uint32_t node);
-void sim_world_probe(struct sim *s, uint32_t node, bool repeat);
+void sim_world_probe(struct sim *s, uint32_t node, bool slow);
 
 /* sim_plan.c */
 bool sim_plan_apply(struct sim *s, uint32_t noderoles); /* false: the server was in no state for it */

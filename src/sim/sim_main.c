@@ -25,7 +25,7 @@ struct request {
 
 static const char usage[] =
     "usage: anneal sim [--seed N | --seeds A..B] [--events N] [--nodes N] [--noderoles N]\n"
-    "                  [--faults all|none|LIST] [--jobs N] [--verbose]\n";
+    "                  [--faults all|none|LIST] [--jobs N] [--verify] [--verbose]\n";
 
 static bool number(const char *text, uint64_t most, uint64_t *ret)
 {
@@ -77,8 +77,8 @@ static bool parse(int argc, char **argv, struct request *q)
 {
     *q = (struct request){.run.faults = SIM_FAULTS_ALL, .first = 1, .last = 1, .jobs = 1};
     for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--verbose")) {
-            q->run.verbose = true;
+        if (!strcmp(argv[i], "--verbose") || !strcmp(argv[i], "--verify")) {
+            *(argv[i][5] == 'b' ? &q->run.verbose : &q->run.verify) = true;
             continue;
         }
         if (i + 1 >= argc || !option(q, argv[i], argv[i + 1])) {

@@ -192,7 +192,7 @@ static void handle(struct sim *s, const struct agenda_item *m)
     case AGENDA_JIG_BACK:
     case AGENDA_POOL_BACK: set_back(s, m); break;
     case AGENDA_CHAOS:
-        sim_after(s, rng_from(&s->chaos, 50, 900), *m);
+        sim_after(s, rng_from(&s->chaos, 100, 2500), *m);
         if (sim_server_ready(s))
             sim_chaos_strike(s);
         break;

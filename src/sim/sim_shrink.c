@@ -199,6 +199,8 @@ void sim_command(struct buf *b, const struct sim_options *o)
         buf_printf(b, " --nodes %u", o->nodes);
     if (o->noderoles)
         buf_printf(b, " --noderoles %u", o->noderoles);
+    if (o->verify)
+        buf_puts(b, " --verify");
     if (o->faults != SIM_FAULTS_ALL) {
         buf_puts(b, " --faults ");
         sim_faults_write(b, o->faults);

@@ -6,7 +6,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/sim_i.h"
 
-enum { PROBE_UP_MS = 40000, PROBE_DOWN_MS = 3000, LEASES_MS = 2000, START_MS = 1000 };
+enum { PROBE_SLOW_MS = 60000, PROBE_FAST_MS = 4000, LEASES_MS = 2000, START_MS = 1000 };
 
 static struct rng stream(uint64_t seed, uint64_t which)
 {
@@ -85,7 +85,8 @@ static void nodes_make(struct sim *s)
     (void)vec_add(&s->nodes);
     for (uint32_t id = 1; id <= s->n_nodes; id++) {
         struct sim_node *n = vec_add(&s->nodes);
-        *n = (struct sim_node){true, 1, rng_next(r) | 1, rng_next(r) | 1};
+        *n = (struct sim_node){.up = true, .life = 1, .machine = rng_next(r) | 1,
+                               .boot = rng_next(r) | 1};
         event_must(s, (struct event){.kind = EVENT_NODE_ADD, .id = id, .flag = 1,
                                      .n = rng_chance(r, 250) ? rng_from(r, 2, 3) : 1,
                                      .extra = rng_chance(r, 500) ? ALIVE_ALIVE : ALIVE_UNKNOWN},
@@ -151,7 +152,9 @@ void sim_world_node_down(struct sim *s, uint32_t node, uint64_t for_ms, bool reb
     if (replace)
         n->machine = rng_next(&s->chaos) | 1;
     sim_after(s, for_ms, (struct agenda_item){.kind = AGENDA_NODE_UP, .who = node});
-    /* A failed use only starts the probe. */
+    if (n->watched)
+        return;
+    n->watched = true; /* a failed use only starts the probe */
     sim_after(s, rng_from(&s->net, 10, 2000),
               (struct agenda_item){.kind = AGENDA_PROBE, .who = node, .life = 1});
 }
@@ -159,18 +162,18 @@ void sim_world_node_down(struct sim *s, uint32_t node, uint64_t for_ms, bool reb
 void sim_world_node_up(struct sim *s, uint32_t node)
 {
     s->nodes.at[node].up = true;
-    sim_after(s, rng_from(&s->net, 10, 1000),
-              (struct agenda_item){.kind = AGENDA_PROBE, .who = node, .life = 1});
 }
 
-/* Each node has one probe that repeats (life 0); others are made by what happens to it. */
-void sim_world_probe(struct sim *s, uint32_t node, bool repeat)
+/* Each node has one slow probe that repeats (life 0); a fast one follows it while it is down. */
+void sim_world_probe(struct sim *s, uint32_t node, bool slow)
 {
-    const struct sim_node *n = &s->nodes.at[node];
-    uint64_t next_ms = n->up ? PROBE_UP_MS : PROBE_DOWN_MS;
-    if (repeat || !n->up)
-        sim_after(s, next_ms + rng_below(&s->net, 500),
-                  (struct agenda_item){.kind = AGENDA_PROBE, .who = node, .life = !repeat});
+    struct sim_node *n = &s->nodes.at[node];
+    bool again = slow || !n->up || !sim_server_ready(s); /* that it is back must be told */
+    if (again)
+        sim_after(s, (slow ? PROBE_SLOW_MS : PROBE_FAST_MS) + rng_below(&s->net, 500),
+                  (struct agenda_item){.kind = AGENDA_PROBE, .who = node, .life = !slow});
+    if (!slow)
+        n->watched = again;
     if (!sim_server_ready(s))
         return;
     struct event ev = {.kind = n->up ? EVENT_NODE_SEEN : EVENT_NODE_SILENT, .id = node};

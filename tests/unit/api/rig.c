@@ -188,6 +188,14 @@ static bool chunks_take(const char *at, const char *end, struct buf *body, const
     }
 }
 
+void client_unchunk(const struct client *c, struct buf *out)
+{
+    const char *end = c->in.data + c->in.len, *rest;
+    const char *body = strstr(c->in.data, "\r\n\r\n");
+    if (body)
+        (void)chunks_take(body + 4, end, out, &rest); /* false: the last chunk is still to come */
+}
+
 /* A whole response at the front of c->in becomes *rep and is taken off. */
 static bool reply_take(struct client *c, struct reply *rep)
 {

@@ -50,6 +50,9 @@ bool client_wait_close(struct rig *r, struct client *c);
 /* Reads what is there into c->in; true if there was something. */
 bool client_drain(struct client *c);
 
+/* The body of an unfinished chunked response, as far as it came. */
+void client_unchunk(const struct client *c, struct buf *out);
+
 void reply_done(struct reply *rep);
 /* Value of a header, "" if absent; valid until the next call. */
 const char *reply_header(const struct reply *rep, const char *name);

@@ -67,7 +67,7 @@ static const struct {
     {"operation list",
      "ID  KIND  STATE      PROGRESS         FAILED  ETA    AGE  TITLE\n"
      " 3  bind  succeeded  \u2588\u2588\u2588\u2588\u2588\u2588\u2588\u2588\u2588\u2588 100%       "
-     "0  -    1m00s  web tier\n"},
+     "0    -  1m00s  web tier\n"},
     {"operation show 3",
      "operation 3  bind  web tier  succeeded  50.0s\n"
      "  "
@@ -167,8 +167,8 @@ static void test_terminal(void)
     struct cli_case c = {.server = cluster_new(), .tty = true, .columns = 40};
     is_int(case_run(&c, "node list -v --no-color"), 0, "a wide table on a narrow terminal");
     is_text(c.out,
-            "NAME  STATE   ALIVE  AVAIL  DEPLOYMENT \u2026\n"
-            "n1    ACTIVE  alive  no     prod\n",
+            "NAME  STATE   ALIVE  AVAIL  DEPLOYM\u2026  R\u2026\n"
+            "n1    ACTIVE  alive  no     prod       2\n",
             "is cut at the edge, without losing the first columns");
     is_int(case_run(&c, "node list"), 0, "in colour");
     has_text(c.out, "\033[32mACTIVE\033[0m", "a good state is green");

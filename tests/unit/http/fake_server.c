@@ -94,25 +94,31 @@ static void await(struct fake *f, const struct fake_step *s, int fd)
     pthread_mutex_unlock(&f->lock);
 }
 
+static bool chunk_send(int fd, const char *text)
+{
+    SCOPED_BUF(b);
+    buf_printf(&b, "%zx\r\n%s\r\n", strlen(text), text);
+    return send_all(fd, b.data, b.len);
+}
+
+/* Chunked, so that an end and a break are two things. */
 static void play(struct fake *f, const struct answer *a, int fd)
 {
     SCOPED_BUF(b);
-    buf_printf(&b, "HTTP/1.1 200 OK\r\n%sConnection: close\r\n\r\n", a->headers);
+    buf_printf(&b, "HTTP/1.1 200 OK\r\n%sTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n",
+               a->headers);
     if (!send_all(fd, b.data, b.len))
         return;
     for (size_t i = 0; i < a->n_steps; i++) {
         const struct fake_step *s = &a->steps[i];
-        if (s->what == FAKE_SEND) {
-            if (!send_all(fd, s->text, strlen(s->text)))
-                return;
-        } else if (s->what == FAKE_BREAK) {
-            struct linger hard = {.l_onoff = 1, .l_linger = 0};
-            setsockopt(fd, SOL_SOCKET, SO_LINGER, &hard, sizeof hard);
+        if (s->what == FAKE_BREAK)
             return;
-        } else {
+        if (s->what != FAKE_SEND)
             await(f, s, fd);
-        }
+        else if (*s->text && !chunk_send(fd, s->text))
+            return;
     }
+    (void)chunk_send(fd, "");
 }
 
 static bool answer_one(struct fake *f, const struct answer *a, int fd)

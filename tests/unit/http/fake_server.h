@@ -35,7 +35,7 @@ enum fake_do {
     FAKE_SEND,  /* text as it is */
     FAKE_AWAIT, /* until `count` requests of route `text` have been seen in all */
     FAKE_HOLD,  /* until the client goes away */
-    FAKE_BREAK, /* reset the connection in the middle of the answer */
+    FAKE_BREAK, /* close the connection in the middle of the answer */
 };
 struct fake_step {
     enum fake_do what;

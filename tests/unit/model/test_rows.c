@@ -96,11 +96,12 @@ static void test_round_trip(void)
 static void test_bytes(void)
 {
     struct row_cone cone = {.id = 0x01020304, .tenant = 5, .realm = 6, .reason = 0xfffffffe};
-    static const char want[] = "\4"
+    static const char want[] = "\5"
                                "\1\4\3\2\1"
                                "\1\5\0\0\0"
                                "\1\6\0\0\0"
-                               "\1\376\377\377\377";
+                               "\1\376\377\377\377"
+                               "\5\0\0\0\0";
     struct row_plan plan = {.id = 1, .journal = 2, .body = {"a\0b", 3}}, back;
     SCOPED_BUF(b);
 

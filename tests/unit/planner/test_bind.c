@@ -561,24 +561,6 @@ static void test_limits(void)
     scene_close(&s);
 }
 
-/* Defaults that are good one by one and bad together show when they are used. */
-static void test_bad_defaults(void)
-{
-    static const char text[] =
-        "barclamp: t\n"
-        "roles:\n"
-        "  - name: odd\n"
-        "    attributes:\n"
-        "      a: {schema: {const: {}, properties: {b: {default: 1}}}, default: {}}\n"
-        "  - {name: top, requires: [odd]}\n";
-    struct scene s;
-    scene_open(&s, text, 1);
-    is_int(scene_bind(&s, 1, "top@1"), -ERR_INVALID, "refused");
-    is_text(s.err.text, "odd@n1: expected {}", "for the noderole that has them");
-    is_text(s.err.at, "/a", "and the attribute");
-    scene_close(&s);
-}
-
 /* A chain of roles longer than a message. */
 static void test_long_chain(void)
 {
@@ -613,7 +595,6 @@ int main(void)
     test_data();
     test_steps();
     test_limits();
-    test_bad_defaults();
     test_long_chain();
     return tap_done();
 }
