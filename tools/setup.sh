@@ -29,18 +29,24 @@ packages() {
         || die "could not install ${missing[*]}"
 }
 
-# build DIR [MESON OPTIONS]: configures once, builds, puts the programs in DIR/bin.
+# build DIR [-Doption=value]... [target]...: configures, builds (the programs, if no target is named) and puts the
+# programs in DIR/bin.
 build() {
-    local dir=$1
+    local dir=$1 options=() targets=() arg
     shift
+    for arg; do
+        case $arg in -D*) options+=("$arg") ;; *) targets+=("$arg") ;; esac
+    done
+    [ ${#targets[@]} -gt 0 ] || targets=(src/bin/anneal src/bin/anneald src/bin/anneal-runner)
+    mkdir -p "$dir"
     if [ ! -f "$dir/build.ninja" ]; then
-        meson setup "$dir" "$top" "$@" >"$dir.log" 2>&1 || { cat "$dir.log" >&2; die "meson setup failed"; }
-        rm -f "$dir.log"
+        meson setup "$dir" "$top" "${options[@]}" >"$dir/setup.log" 2>&1 || { cat "$dir/setup.log" >&2; die "meson setup failed"; }
+    elif [ ${#options[@]} -gt 0 ]; then
+        meson configure "$dir" "${options[@]}" >"$dir/setup.log" 2>&1 || { cat "$dir/setup.log" >&2; die "meson configure failed"; }
     fi
-    ninja -C "$dir" >"$dir/build.log" 2>&1 || { tail -n 60 "$dir/build.log" >&2; die "the build failed; all of it is in $dir/build.log"; }
+    ninja -C "$dir" "${targets[@]}" >"$dir/build.log" 2>&1 || { tail -n 60 "$dir/build.log" >&2; die "the build failed; all of it is in $dir/build.log"; }
     mkdir -p "$dir/bin"
-    local p
-    for p in anneal anneald anneal-runner; do
-        ln -sf "../src/bin/$p" "$dir/bin/$p"
+    for arg in anneal anneald anneal-runner; do
+        ln -sf "../src/bin/$arg" "$dir/bin/$arg"
     done
 }

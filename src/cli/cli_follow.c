@@ -90,8 +90,11 @@ static int ops_fetch(struct follow *f, struct progress *p, struct err *e)
         return rc;
     const struct value *items = value_get(v, "items");
     p->ops = arena_new(&f->mem, struct progress_op, items->n);
-    for (p->n_ops = 0; p->n_ops < items->n; p->n_ops++)
-        p->ops[p->n_ops] = progress_op_read(&f->mem, &items->items[p->n_ops]);
+    for (uint32_t i = 0; i < items->n; i++) {
+        const struct progress_op op = progress_op_read(&f->mem, &items->items[i]);
+        if (op.running + op.waiting + op.ready + op.pending || strcmp(op.kind, "standing") != 0)
+            p->ops[p->n_ops++] = op; /* the standing one is always open, and mostly idle */
+    }
     return 0;
 }
 
@@ -179,7 +182,7 @@ static void ended_show(struct follow *f, const struct progress *old, const struc
         size_t k = 0;
         while (k < new->n_ops &&new->ops[k].id != old->ops[i].id)
             k++;
-        if (k < new->n_ops)
+        if (k < new->n_ops || !strcmp(old->ops[i].kind, "standing"))
             continue;
         SCOPED_ARENA(mem);
         SCOPED_BUF(b);

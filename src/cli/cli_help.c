@@ -130,9 +130,12 @@ void help_verb(struct buf *b, const struct cli_verb *v)
         buf_puts(b, "\nexamples\n");
         lines_put(b, v->examples);
     }
-    if (v->routes) {
-        buf_puts(b, "\nasks the server: ");
-        text_fill(b, v->routes, 17, 17);
+    if (v->routes)
+        buf_puts(b, "\nasks the server\n");
+    for (const char *p = v->routes; p && *p; p += strspn(p, ", ")) {
+        size_t n = strcspn(p, ",");
+        buf_printf(b, "  %.*s\n", (int)n, p);
+        p += n;
     }
     buf_puts(b, "\n`anneal help` lists the options that every command has.\n");
 }

@@ -164,18 +164,26 @@ static const char *step_text(const struct value *v, const char *key)
     return value_as_text(value_get(v, key), "");
 }
 
-/* "web on db1   required by app@db1", and below it where each need was found. */
+/* "db@n1", or "sql: db@n1" if it was found under another name. */
+static void parent_say(struct cli *c, const struct value *p)
+{
+    const char *wanted = step_text(p, "wanted"), *found = step_text(p, "noderole");
+    size_t n = strlen(wanted);
+    bool same = !strncmp(found, wanted, n) && found[n] == '@';
+    cli_say(c, "      %s %s%s%s  (%s)",
+            value_as_bool(value_get(p, "used"), false) ? "uses" : "needs", same ? "" : wanted,
+            same ? "" : ": ", found, step_text(p, "found"));
+}
+
 static void step_say(struct cli *c, const struct value *step)
 {
     const struct value *parents = value_get(step, "parents");
-    const char *why = step_text(step, "why"), *by = step_text(step, "by");
-    cli_say(c, "  %s on %s  %s%s%s", step_text(step, "role"), step_text(step, "node"), why,
-            *by ? " by " : "", by);
-    for (uint32_t i = 0; value_is(parents, VALUE_LIST) && i < parents->n; i++) {
-        const struct value *p = &parents->items[i];
-        cli_say(c, "      needs %s: %s  %s", step_text(p, "wanted"), step_text(p, "noderole"),
-                step_text(p, "found"));
-    }
+    const char *by = step_text(step, "by");
+    cli_say(c, "  %s@%s  %s%s%s%s", step_text(step, "role"), step_text(step, "node"),
+            step_text(step, "why"), *by ? " by " : "", by,
+            value_as_bool(value_get(step, "other_data"), false) ? ", with other data" : "");
+    for (uint32_t i = 0; value_is(parents, VALUE_LIST) && i < parents->n; i++)
+        parent_say(c, &parents->items[i]);
 }
 
 static int bind_show(struct cli *c, const struct value *v, struct err *e)
@@ -184,7 +192,7 @@ static int bind_show(struct cli *c, const struct value *v, struct err *e)
     int64_t tasks = value_as_int(value_get(v, "tasks"), 0), op = cli_operation_of(v);
     uint32_t n = value_is(made, VALUE_LIST) ? made->n : 0;
     bool dry = cli_has(c, "dry-run");
-    if (c->format == OUT_TABLE)
+    if (c->format == OUT_TABLE && (dry || c->verbose))
         for (uint32_t i = 0; value_is(steps, VALUE_LIST) && i < steps->n; i++)
             step_say(c, &steps->items[i]);
     const char *s;
@@ -192,8 +200,8 @@ static int bind_show(struct cli *c, const struct value *v, struct err *e)
         s = arena_printf(&c->mem, "dry run: %" PRId64 " tasks would run; nothing was changed",
                          tasks);
     else if (op)
-        s = arena_printf(&c->mem, "operation %" PRId64 ": %u noderoles, %" PRId64 " tasks", op, n,
-                         tasks);
+        s = arena_printf(&c->mem, "operation %" PRId64 ": %u new noderole%s, %" PRId64 " task%s",
+                         op, n, n == 1 ? "" : "s", tasks, tasks == 1 ? "" : "s");
     else
         s = "everything is as wanted already; nothing to do";
     return cli_outcome(c, v, "operation", s, e);

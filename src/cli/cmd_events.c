@@ -43,7 +43,9 @@ static void event_draw(struct event_out *o, const struct value *ev, struct buf *
     pen_put(&pen, STYLE_DIM, "%8" PRId64, value_as_int(value_get(ev, "id"), 0));
     pen_put(&pen, STYLE_PLAIN, "  %.12s", strlen(at) > 11 ? at + 11 : at);
     pen_put(&pen, STYLE_BOLD, "  %s", value_as_text(value_get(ev, "kind"), "?"));
-    pen_put(&pen, STYLE_DIM, "  %s", value_as_text(value_get(ev, "actor"), ""));
+    const char *actor = value_as_text(value_get(ev, "actor"), "");
+    if (*actor)
+        pen_put(&pen, STYLE_DIM, "  %s", actor);
     for (uint32_t i = 0; value_is(changes, VALUE_LIST) && i < changes->n; i++)
         change_draw(&pen, &changes->items[i]);
     pen_end(&pen);

@@ -33,12 +33,15 @@ static void counts_draw(struct pen *pen, const char *what, const struct value *c
     pen_put(pen, STYLE_DIM, "%s", what);
     pen_to(pen, 11);
     pen_put(pen, STYLE_BOLD, "%6" PRId64, count_sum(counts));
-    pen_put(pen, STYLE_PLAIN, " ");
+    const char *gap = "   ";
     for (uint32_t i = 0; value_is(counts, VALUE_MAP) && i < counts->n; i++) {
         int64_t n = value_as_int(&counts->members[i].v, 0);
         const char *state = counts->members[i].key;
-        if (n)
-            pen_put(pen, term_state_style(state), "  %" PRId64 " %s", n, state);
+        if (!n)
+            continue;
+        pen_put(pen, STYLE_PLAIN, "%s", gap);
+        pen_put(pen, term_state_style(state), "%" PRId64 " %s", n, state);
+        gap = "  ";
     }
     pen_end(pen);
 }

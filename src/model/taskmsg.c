@@ -26,7 +26,7 @@ enum {
 #define FIELDS(X)                                                                                  \
     X(task, U32, TASK | CANCEL | RESULT | LOG, TASK | CANCEL | RESULT | LOG)                       \
     X(attempt, U32, TASK | CANCEL | RESULT | LOG, TASK | CANCEL | RESULT | LOG)                    \
-    X(ask, U32, TASK | RESULT, 0)                                                                  \
+    X(ask, U32, TASK | CANCEL | RESULT, 0)                                                         \
     X(seq, U64, ACK | RESULT, ACK | RESULT)                                                        \
     X(jig, STR, TASK, TASK)                                                                        \
     X(name, STR, TASK, 0)                                                                          \

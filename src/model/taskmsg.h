@@ -4,9 +4,9 @@
  * delivered at least once and possibly out of order; (task, attempt) identifies a piece of work and
  * both sides recognise what they have seen.  Frozen in docs/rfc/03-task-message.md.
  *
- *   server -> worker   TASK, CANCEL, ACK (results up to reply number `seq` are durable)
- *   worker -> server   HELLO (name, capacity, jigs, what it holds), BEAT (what it holds), RESULT,
- * LOG
+ *   server -> worker   TASK, CANCEL, ACK (results up to reply number `seq` are durable), HELLO
+ * (asks for one back, as a server does that has just come up) worker -> server   HELLO (name,
+ * capacity, jigs, what it holds), BEAT (what it holds), RESULT, LOG
  *
  * A worker keeps a result until it is acknowledged and sends it again after a HELLO.  An attempt
  * that answers AGAIN is asked again under the same number with `ask` one higher; RESULT repeats the
@@ -68,7 +68,7 @@ struct held_attempt {
 struct taskmsg {
     enum taskmsg_kind kind;
     uint32_t task, attempt; /* TASK CANCEL RESULT LOG */
-    uint32_t ask;           /* TASK RESULT: how often this attempt has been asked before */
+    uint32_t ask;           /* TASK CANCEL RESULT: how often this attempt has been asked before */
     uint64_t seq;           /* RESULT: the worker's reply number, rising; ACK: all up to it */
     /* TASK */
     struct str jig, name, node, address; /* task name for people; node's name and first address */

@@ -274,25 +274,6 @@ static int start_run(struct server *s, struct err *e)
     return r;
 }
 
-static void check_done(void *arg)
-{
-    struct server *s = arg;
-    log_line(s->check_state == 2 ? LOG_INFO : LOG_ERROR, "store.check",
-             LOGT("result", s->check_state == 2 ? "good" : s->check_text));
-}
-
-static void check_work(void *arg)
-{
-    struct server *s = arg;
-    struct err e;
-    if (store_check_full(s->db_path, &e) < 0) {
-        snprintf(s->check_text, sizeof s->check_text, "%s", e.text);
-        s->check_state = 3;
-    } else {
-        s->check_state = 2;
-    }
-}
-
 static int open_files(struct server *s, struct err *e)
 {
     struct store_options writer = {.path = s->db_path};
@@ -344,8 +325,7 @@ int server_new(const struct server_options *o, struct server **ret_s, struct err
         queue_server_attach(s->queue, s->loop, dispatch_deliver, s);
     loop_before_wait(s->loop, group_pump_call, s);
     loop_timer_at(s->beat, loop_now_ms(s->loop) + BEAT_MS);
-    s->check_state = 1;
-    pool_submit(s->background, check_work, check_done, s);
+    admin_check_start(s);
     *ret_s = s;
     return 0;
 }

@@ -1,8 +1,10 @@
-/* sim_diff.c - where two saved engines differ: the first row, and its first column */
+/* sim_diff.c - where two saved engines differ: the first rows, and the first column of each */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/sim_i.h"
 
 #include <inttypes.h>
+
+enum { DIFFERENCES_SHOWN = 4 };
 
 static uint64_t column_value(const struct row_column *c, const void *row)
 {
@@ -42,8 +44,8 @@ static bool row_differs(struct buf *b, enum row_table t, const union row_any *x,
         uint64_t was = column_value(c, x), is = column_value(c, y);
         if (was == is || (t == ROWS_META && !strcmp(c->name, "now_ms")))
             continue;
-        buf_printf(b, "%s %" PRIu64 " %s %" PRIu64 " is read back as %" PRIu64, l->name,
-                   row_key(t, x), c->name, was, is);
+        buf_printf(b, "%s%s %" PRIu64 " %s %" PRIu64 " came back as %" PRIu64, b->len ? "; " : "",
+                   l->name, row_key(t, x), c->name, was, is);
         return true;
     }
     return false;
@@ -51,20 +53,21 @@ static bool row_differs(struct buf *b, enum row_table t, const union row_any *x,
 
 void sim_diff_write(struct buf *b, struct str was, struct str is)
 {
-    for (;;) {
+    for (int shown = 0; shown < DIFFERENCES_SHOWN;) {
         union row_any x, y;
         enum row_table tx, ty;
         bool more_x = row_take(&was, &tx, &x), more_y = row_take(&is, &ty, &y);
         if (!more_x && !more_y)
             break;
         if (!more_x || !more_y || tx != ty || row_key(tx, &x) != row_key(ty, &y)) {
-            buf_printf(b, "%s %" PRIu64 " is %s", row_layouts[more_x ? tx : ty].name,
+            buf_printf(b, "%s%s %" PRIu64 " is %s", b->len ? "; " : "",
+                       row_layouts[more_x ? tx : ty].name,
                        more_x ? row_key(tx, &x) : row_key(ty, &y),
                        more_x ? "missing, or another stands before it" : "one too many");
-            return;
+            break;
         }
-        if (row_differs(b, tx, &x, &y))
-            return;
+        shown += row_differs(b, tx, &x, &y);
     }
-    buf_puts(b, "nothing but time");
+    if (b->len == 0)
+        buf_puts(b, "nothing but time");
 }

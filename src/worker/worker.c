@@ -51,6 +51,12 @@ static void report(struct worker *w, enum taskmsg_kind kind)
     vec_done(&held);
 }
 
+void worker_hello(struct worker *w)
+{
+    report(w, TASKMSG_HELLO);
+    answers_resend_older(w, UINT64_MAX);
+}
+
 static void on_beat(void *arg)
 {
     struct worker *w = arg;
@@ -158,7 +164,7 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
     }
     queue_worker_attach(q, l, worker_deliver, w);
     w->attached = true;
-    report(w, TASKMSG_HELLO);
+    worker_hello(w);
     loop_timer_at(w->beat, loop_now_ms(l) + w->beat_ms);
     return w;
 }

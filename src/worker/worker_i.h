@@ -164,6 +164,7 @@ void worker_log_flush(void *worker);
 void worker_deliver(void *worker, const struct str *messages, size_t n);
 
 /* worker.c */
+void worker_hello(struct worker *w); /* and every unacknowledged result again */
 void worker_send(struct worker *w, const struct taskmsg *m);
 
 #endif

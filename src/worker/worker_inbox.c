@@ -87,28 +87,33 @@ static void on_task(struct worker *w, const struct taskmsg *m)
     known_settle(w, k);
 }
 
+/* Nothing of the attempt is here to be ended, but the server waits to hear so. */
+static void answer_cancel(struct worker *w, struct known *k, const struct taskmsg *m)
+{
+    bool waited = k->any && m->attempt == k->attempt && k->again;
+    if (compare(m, k) > 0) { /* should its TASK still arrive, it must not start */
+        k->any = true;
+        k->attempt = m->attempt;
+        k->ask = waited ? m->ask : UINT32_MAX;
+    }
+    k->again = k->again && m->attempt != k->attempt;
+    if (waited)
+        answer_now(w, k, m, OUTCOME_CANCELLED, "cancelled while it waited to be asked again");
+    else
+        answer_now(w, k, m, OUTCOME_LOST, "this worker does not know the attempt");
+}
+
 static void on_cancel(struct worker *w, const struct taskmsg *m)
 {
     struct known *k = known_get(w, m->task);
     struct run *r = run_find(k, m->attempt, NULL);
-    struct answer *a = answer_find(k, m->attempt, NULL);
-    if (r) {
+    struct answer *a = answer_find(k, m->attempt, &m->ask);
+    if (r)
         run_cancel(r, m->grace_ms);
-    } else if (a) {
+    else if (a)
         answer_resend(w, a);
-    } else if (k->any && m->attempt == k->attempt && k->again) {
-        answer_now(w, k, &(struct taskmsg){.attempt = m->attempt, .ask = k->ask}, OUTCOME_CANCELLED,
-                   "cancelled while it waited to be asked again");
-        k->again = false;
-    } else if (!k->any || m->attempt != k->attempt) {
-        if (compare(m, k) > 0) { /* should its TASK still arrive, it must not start */
-            k->any = true;
-            k->again = false;
-            k->attempt = m->attempt;
-            k->ask = UINT32_MAX;
-        }
-        answer_now(w, k, m, OUTCOME_LOST, "this worker does not know the attempt");
-    }
+    else if (compare(m, k) != 0 || k->again) /* else its final answer was acknowledged */
+        answer_cancel(w, k, m);
     known_settle(w, k);
 }
 
@@ -125,7 +130,7 @@ static void handle(struct worker *w, struct str text)
     case TASKMSG_TASK: on_task(w, &m); break;
     case TASKMSG_CANCEL: on_cancel(w, &m); break;
     case TASKMSG_ACK: answers_acknowledge(w, m.seq); break;
-    case TASKMSG_HELLO:
+    case TASKMSG_HELLO: worker_hello(w); break;
     case TASKMSG_BEAT:
     case TASKMSG_RESULT:
     case TASKMSG_LOG:

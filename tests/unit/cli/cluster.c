@@ -64,8 +64,10 @@ static const struct {
     {"DELETE /v1/deployments/prod", 204, ""},
     {"POST /v1/deployments/prod/bind", 202,
      "{\"operation\":3,\"steps\":[{\"role\":\"web\",\"node\":\"n1\",\"why\":\"requested\","
-     "\"parents\":[{\"wanted\":\"db\",\"noderole\":\"database@n2\",\"found\":\"in the "
-     "deployment\"}]},{\"role\":\"ntp\",\"node\":\"n1\",\"why\":\"required\",\"by\":\"web@n1\"}],"
+     "\"parents\":[{\"wanted\":\"database\",\"noderole\":\"database@n2\",\"found\":\"in the "
+     "deployment\"},{\"wanted\":\"sql\",\"noderole\":\"database@n2\",\"found\":\"peer\","
+     "\"used\":true}]},{\"role\":\"ntp\",\"node\":\"n1\",\"why\":\"required\",\"by\":\"web@n1\"},"
+     "{\"role\":\"dns\",\"node\":\"n1\",\"why\":\"present\",\"other_data\":true}],"
      "\"noderoles\":[12],\"tasks\":4}"},
     {"GET /v1/noderoles", 200, LIST(NODEROLE_JSON)},
     {"GET /v1/noderoles/12", 200, NODEROLE_JSON},

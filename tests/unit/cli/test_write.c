@@ -80,8 +80,7 @@ static const struct {
      "{\"bindings\":[{\"role\":\"web\",\"nodes\":\"n1\"},{\"role\":\"db\",\"nodes\":\"rack=3,!n2\"}"
      "],"
      "\"class\":\"urgent\",\"title\":\"t\"}",
-     "  web on n1  requested\n      needs db: database@n2  in the deployment\n"
-     "  ntp on n1  required by web@n1\noperation 3: 1 noderoles, 4 tasks\n"
+     "operation 3: 1 new noderole, 4 tasks\n"
      "follow it with: anneal operation watch 3\n"},
 };
 
@@ -188,12 +187,21 @@ static void test_forms(void)
     has_text(fake_request(c.server, "DELETE /v1/nodes/n1", 0), "If-Match: \"7\"", "with revisions");
     is_int(case_run(&c, "node delete n1 n2 n1"), 4, "the second of three is not there");
     is_text(c.out, "node n1 deleted\n", "the first was deleted, the third not tried");
+    is_int(case_run(&c, "deployment bind prod web=n1 -v"), 0, "a binding, step by step");
+    has_text(c.out,
+             "  web@n1  requested\n"
+             "      needs database@n2  (in the deployment)\n"
+             "      uses sql: database@n2  (peer)\n"
+             "  ntp@n1  required by web@n1\n"
+             "  dns@n1  present, with other data\n"
+             "operation 3: 1 new noderole, 4 tasks\n",
+             "shows what needs what");
     fake_off(c.server, "POST /v1/deployments/prod/bind");
     fake_on(c.server, "POST /v1/deployments/prod/bind", 200,
             "{\"operation\":null,\"steps\":[],\"noderoles\":[],\"tasks\":7}");
-    is_int(case_run(&c, "deployment bind prod web=n1 -n"), 0, "a dry run");
+    is_int(case_run(&c, "-v deployment bind prod web=n1 -n"), 0, "a dry run");
     is_text(c.out, "dry run: 7 tasks would run; nothing was changed\n", "says so");
-    has_text(fake_body(c.server, "POST /v1/deployments/prod/bind", 0), "\"dry_run\":true",
+    has_text(fake_body(c.server, "POST /v1/deployments/prod/bind", 1), "\"dry_run\":true",
              "and asks so");
     is_int(case_run(&c, "deployment bind prod web=n1 --wait"), 0,
            "nothing to do, nothing to wait for");

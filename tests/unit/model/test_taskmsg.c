@@ -62,7 +62,7 @@ static void test_round_trips(void)
          .timeout_ms = 1ull << 40,
          .grace_ms = 5000},
         {.kind = TASKMSG_TASK, .task = 0, .attempt = 0, .jig = str_of("noop")},
-        {.kind = TASKMSG_CANCEL, .task = 7, .attempt = 3, .grace_ms = 10},
+        {.kind = TASKMSG_CANCEL, .task = 7, .attempt = 3, .ask = 4, .grace_ms = 10},
         {.kind = TASKMSG_ACK, .seq = 1763240000000000ull},
         {.kind = TASKMSG_HELLO,
          .worker = str_of("w1"),

@@ -162,12 +162,30 @@ static void test_cancel(void)
     rig_task(&r, 9, 5, 0, "noop", "");
     is_int(rig_outcome(&r, 9, 5), OUTCOME_OK, "a later attempt is not affected");
 
-    rig_task(&r, 3, 1, 0, "test", "{\"again_times\":1}");
+    const char *again = "{\"again_times\":9}";
+    rig_task(&r, 3, 1, 0, "test", again);
     rig_ack_all(&r);
     rig_forget(&r);
     rig_cancel(&r, 3, 1, 50);
     is_int(rig_outcome(&r, 3, 1), OUTCOME_CANCELLED,
            "one that waits to be asked again is cancelled");
+    rig_task(&r, 4, 1, 0, "test", again);
+    rig_task(&r, 4, 1, 1, "test", again);
+    rig_forget(&r);
+    struct taskmsg second = {.kind = TASKMSG_CANCEL, .task = 4, .attempt = 1, .ask = 2};
+    rig_send(&r, &second);
+    is_int(rig_outcome(&r, 4, 1), OUTCOME_CANCELLED, "also before its answer was acknowledged");
+    is_int(rig_result(&r, 4, 1)->ask, 2, "in the terms of the question that the server is at");
+    rig_forget(&r);
+    rig_task(&r, 4, 1, 2, "test", again);
+    is_int(rig_outcome(&r, 4, 1), OUTCOME_CANCELLED, "and that question is not asked any more");
+    rig_ack_all(&r);
+    rig_forget(&r);
+    rig_send(&r, &second);
+    is_int(rig_count(&r, TASKMSG_RESULT), 0, "after the ACK there is nothing more to say");
+    struct taskmsg third = {.kind = TASKMSG_CANCEL, .task = 5, .attempt = 1, .ask = 3};
+    rig_send(&r, &third);
+    is_int(rig_result(&r, 5, 1)->ask, 3, "an unknown one is lost in the server's terms too");
     rig_done(&r);
 }
 
@@ -315,6 +333,11 @@ static void test_resend(void)
     rig_step(&r, 1000);
     is_int(rig_count(&r, TASKMSG_RESULT), 1, "then it is sent again");
     is_int(rig_outcome(&r, 3, 1), OUTCOME_OK, "as it was");
+    rig_forget(&r);
+    rig_send(&r, &(struct taskmsg){.kind = TASKMSG_HELLO, .worker = str_of("server")});
+    ok(rig_count(&r, TASKMSG_HELLO) == 1 && r.got.at[0].kind == TASKMSG_HELLO,
+       "a server that says hello is greeted");
+    is_int(rig_outcome(&r, 3, 1), OUTCOME_OK, "and told the results that it may have missed");
     rig_send(&r, &(struct taskmsg){.kind = TASKMSG_ACK, .seq = 1});
     is_int(worker_counts(r.w).unacknowledged, 1, "an ACK of an earlier life acknowledges nothing");
     rig_done(&r);

@@ -1,0 +1,354 @@
+#!/usr/bin/env python3
+"""Exercises every operation of a running server and holds every answer against /v1/openapi.json.  TAP.
+
+    contract.py --url http://127.0.0.1:7480 --token-file DIR/admin.token --catalog DIR [--fake]
+
+The server must be fresh, with a worker that has the test jig.  The scenario loads the catalog (and a barclamp of its
+own beside it), makes nodes and deployments, binds, waits, breaks, retries, cancels, and takes everything apart again.
+Then each operation gets wrong variants of its own good request.  An operation of the document that was never answered
+with success is a failure: a new route needs a step here.
+
+--fake runs against tests/unit/api/fake_anneald, which has the shapes but not the sense: what depends on the outcome of
+work is not expected of it.
+"""
+# SPDX-License-Identifier: Apache-2.0
+import argparse
+import http.client
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+
+import hostile
+from client import Api, Tap
+
+PATIENCE_S = 60
+# Roles of the test jig that end as they are told, in no process.
+BARCLAMP = """\
+barclamp: contract
+version: 1.0.0
+description: What the contract test needs.
+pools: {contract-pool: 2}
+roles:
+  - name: contract-well
+    jig: test
+    attributes:
+      size: {description: a number, schema: {type: integer, minimum: 1}, default: 3}
+    actions:
+      converge: [{name: well, params: {log: ["first line", "second line"]}}]
+  - name: contract-fails
+    jig: test
+    actions:
+      converge: [{name: fails, params: {fail_times: 1, exit: 3, log: ["it went wrong"]}}]
+  - name: contract-waits
+    jig: test
+    actions:
+      converge: [{name: waits, params: {again_times: 1, again_ms: 3600000}}]
+  - name: contract-slow
+    jig: test
+    actions:
+      converge: [{name: slow, params: {sleep_ms: 3600000}}]
+  - name: contract-once
+    jig: test
+    actions:
+      converge: [{name: once, repeat: once, timeout: 300ms, params: {sleep_ms: 3600000, ignore_term: true}}]
+"""
+NODES = ["c1.contract.example", "c2.contract.example", "c3.contract.example", "c4.contract.example",
+         "c5.contract.example", "c6.contract.example", "c7.contract.example"]
+
+
+def catalog_files(directory):
+    top = pathlib.Path(directory)
+    files = {str(p.relative_to(top)): p.read_text() for p in sorted(top.rglob("*")) if p.is_file()}
+    files["contract/barclamp.yaml"] = BARCLAMP
+    return files
+
+
+class Scenario:
+    def __init__(self, api, args):
+        self.api, self.tap, self.fake, self.args = api, api.tap, args.fake, args
+        self.read_token = None
+
+    def until(self, label, ask, wanted):
+        """Asks until the answer is as wanted; the fake's world stands still and is asked once."""
+        end, state = time.monotonic() + PATIENCE_S, ask()
+        while not wanted(state) and time.monotonic() < end and not self.fake:
+            time.sleep(0.02)  # between two questions, bounded by PATIENCE_S
+            state = ask()
+        self.tap.ok(self.fake or wanted(state), label, f"last: {json.dumps(state)[:300]}")
+        return state
+
+    def get(self, name, *ids):
+        return self.api.send(self.api.operations[name], ids).json
+
+    def ended(self, operation, *states):
+        return self.until(f"operation {operation} ends {' or '.join(states)}",
+                          lambda: self.get("operation_get", operation), lambda o: o["state"] in states)
+
+    def bind(self, role, node, data=None):
+        binding = {"role": role, "nodes": node}
+        if data is not None:
+            binding["data"] = data
+        answer = self.api.call("deployment_bind", "contract", body={"bindings": [binding], "title": f"bind {role}"})
+        operation = (answer.json or {}).get("operation")
+        return operation["id"] if isinstance(operation, dict) else operation or 1
+
+    def task_of(self, operation):
+        items = self.api.call("task_list", query={"operation": operation}).json["items"]
+        return items[0]["id"] if items else 1
+
+    def noderole_of(self, role, node):
+        items = self.api.call("noderole_list", query={"role": role, "node": node}).json["items"]
+        return items[0]["id"] if items else 1
+
+    # --- steps ---
+
+    def server(self):
+        api = self.api
+        for name in ("health", "ready", "version", "status", "metrics"):
+            api.call(name)
+        tag = api.raw("GET", "/v1/openapi.json").headers["ETag"]
+        same = api.raw("GET", "/v1/openapi.json", {"If-None-Match": tag})
+        self.tap.ok(same.status == 304 and not same.body, "openapi: 304 if it is known")
+        api.operations["openapi"].sample = ((), None)
+        api.call("admin_check")
+        api.call("admin_confirm_dead")
+        with tempfile.TemporaryDirectory() as directory:
+            api.call("admin_backup", body={"path": os.path.join(directory, "backup.db")})
+            self.until("the backup ends", lambda: self.get("status"),
+                       lambda s: (s["store"].get("backup") or {}).get("state") == "done")
+        api.call("worker_list")
+
+    def token(self):
+        api = self.api
+        made = api.call("token_create", body={"name": "contract-read", "scope": "read"}).json
+        self.tap.ok(made.get("secret", "").startswith("anl_"), "token_create: shows the secret")
+        self.read_token = made["secret"]
+        items = api.call("token_list").json["items"]
+        self.tap.ok(all("secret" not in t for t in items), "token_list: never shows a secret")
+        api.call("status", token=self.read_token, note="with a token of scope read")
+        other = api.call("token_create", body={"name": "contract-gone", "scope": "operate"}).json
+        api.call("token_revoke", other["id"])
+        if not self.fake:
+            api.refuse("status", (), 401, "a revoked token", token=other["secret"])
+
+    def catalog(self):
+        api, files = self.api, catalog_files(self.args.catalog)
+        body = {"origin": "contract", "files": files}
+        api.call("catalog_load", body={**body, "dry_run": True}, want=200, note="dry")
+        api.call("catalog_load", body=body, want=201)
+        if not self.fake:
+            broken = api.refuse("catalog_load", (), (400, 422), "a catalog that is not sound",
+                                body={"files": {"a/barclamp.yaml": "barclamp: a\nroles: [{nam: x}]\n"}})
+            self.tap.ok("a/barclamp.yaml:2" in broken.json.get("pointer", ""), "catalog_load: and names file and line",
+                        broken.json)
+        for name in ("catalog_get", "catalog_generations", "barclamp_list", "role_list", "jig_list"):
+            api.call(name)
+        role = "web" if self.fake else "contract-well"
+        api.call("role_get", role)
+        jig = "script" if self.fake else "test"
+        rev = api.call("jig_get", jig).json["rev"]
+        off = api.call("jig_patch", jig, body={"active": False}, match=f'"{rev}"').json
+        self.tap.ok(off["active"] is False and off["rev"] != rev, "jig_patch: it is off, with another revision")
+        api.refuse("jig_patch", (jig,), 412, "a stale revision", body={"active": True}, headers={"If-Match": f'"{rev}"'})
+        api.call("jig_patch", jig, body={"active": True}, match="*")
+
+    def inventory(self):
+        api = self.api
+        api.call("deployment_create", body={"name": "contract", "parent": "system", "description": "of the contract"})
+        api.refuse("deployment_create", (), 409, "the same name again", body={"name": "contract"})
+        got = api.call("deployment_get", "contract")
+        api.call("deployment_get", got.json["id"], note="by id")
+        same = api.send(api.operations["deployment_get"], ("contract",), headers={"If-None-Match": got.headers["ETag"]})
+        self.tap.ok(same.status == 304 and not same.body, "deployment_get: 304 if it is known")
+        api.call("deployment_patch", "contract", body={"description": "changed"}, match=got.headers["ETag"])
+        api.call("deployment_list")
+        first = {"name": NODES[0], "deployment": "contract", "labels": {"rack": "r1"}, "groups": ["contract"],
+                 "addresses": ["192.0.2.1"], "slots": 2, "admin": False, "available": True, "alive": "alive",
+                 "facts": {"cpu": {"count": 4}}, "note": "of the contract"}
+        key = {"Idempotency-Key": "contract-1"}
+        made = api.call("node_create", body=first, headers=key)
+        again = api.call("node_create", body=first, headers=key, note="again with its key")
+        self.tap.ok(again.status == made.status and again.body == made.body
+                    and again.headers["Location"] == made.headers["Location"]
+                    and again.headers["ETag"] == made.headers["ETag"], "node_create: a key is answered alike")
+        api.refuse("node_create", (), 409, "another body with the key", body={"name": NODES[1]}, headers=key)
+        api.refuse("node_create", (), 409, "the same name again", body=first)
+        for name in NODES[1:]:
+            api.call("node_create", body={"name": name, "deployment": "contract", "alive": "alive",
+                                          "groups": ["contract"]})
+        page = api.call("node_list", query={"limit": 2}).json
+        self.tap.ok(len(page["items"]) == 2 and page["next"] and page["total"] >= len(NODES), "node_list: a page of two")
+        names, cursor = [n["name"] for n in page["items"]], page["next"]
+        while cursor:
+            page = api.call("node_list", query={"limit": 2, "after": cursor}).json
+            names += [n["name"] for n in page["items"]]
+            cursor = page["next"]
+        self.tap.ok(len(names) == len(set(names)) == page["total"], "node_list: pages hold each node once", names)
+        if not self.fake:
+            few = api.call("node_list", query={"selector": "rack=r1", "alive": "alive", "deployment": "contract"}).json
+            self.tap.ok([n["name"] for n in few["items"]] == [NODES[0]], "node_list: filters")
+        got = api.call("node_get", NODES[0])
+        if not self.fake:
+            self.tap.ok(all(got.json[k] == v for k, v in first.items()), "node_get: as it was made", got.json)
+        patched = api.call("node_patch", NODES[0], body={"note": None, "labels": {"rack": None, "row": "7"}},
+                           match=got.headers["ETag"]).json
+        if not self.fake:
+            self.tap.ok(patched["labels"] == {"row": "7"} and not patched["note"], "node_patch: null removes", patched)
+        api.refuse("node_patch", (NODES[0],), 412, "a stale revision", body={"note": "x"},
+                   headers={"If-Match": got.headers["ETag"]})
+        api.call("node_report", NODES[0], body={"alive": "alive", "machine_id": "m-1", "boot_id": "b-1"})
+        api.call("group_list")
+        api.call("pool_list")
+        made = api.call("pool_put", "contract-made", body={"size": 3, "closed": False, "note": "made"}, match="*",
+                        want=201)
+        got = api.call("pool_get", "contract-made")
+        api.call("pool_put", "contract-made", body={"size": 4}, match=got.headers["ETag"], want=200)
+
+    def work(self):
+        api = self.api
+        bindings = {"bindings": [{"role": "contract-well", "nodes": NODES[0], "data": {"size": 5}}]}
+        dry = api.call("deployment_bind", "contract", body={**bindings, "dry_run": True}, want=200, note="dry").json
+        self.tap.ok(dry["operation"] is None, "deployment_bind: a dry run starts nothing")
+        done = self.bind("contract-well", NODES[0], {"size": 5})
+        self.ended(done, "succeeded")
+        api.call("operation_get", done)
+        api.call("operation_list", query={"state": "succeeded"})
+        noderole = self.noderole_of("contract-well", NODES[0])
+        got = api.call("noderole_get", noderole)
+        api.call("noderole_data", noderole, body={"size": 6}, match=got.headers["ETag"])
+        if not self.fake:
+            api.refuse("noderole_data", (noderole,), (400, 422), "data that breaks an attribute", body={"size": 0},
+                       headers={"If-Match": "*"})
+            self.until("the noderole settles", lambda: self.get("noderole_get", noderole),
+                       lambda n: n["state"] == "ACTIVE")
+        again = api.call("noderole_rerun", noderole).json
+        self.ended(again["id"], "succeeded")
+        again = api.call("role_rerun", "web" if self.fake else "contract-well",
+                         body={"deployment": "contract", "nodes": NODES[0]}).json
+        self.ended(again["id"], "succeeded")
+        task = self.task_of(done) if self.fake else got.json["tasks"][0]
+        api.call("task_get", task)
+        attempts = api.call("task_attempts", task).json["items"]
+        self.tap.ok(len(attempts) > 0, "task_attempts: there is one")
+        log = api.call("attempt_log", task, attempts[0]["number"])
+        tail = api.call("attempt_log", task, attempts[0]["number"], query={"from": 6, "follow": "true"})
+        self.tap.ok(log.body and tail.body == log.body[6:], "attempt_log: from an offset", log.body, tail.body)
+        for kind, name in (("node", NODES[0]), ("noderole", noderole), ("task", task), ("operation", done),
+                           ("role", "contract-well"), ("jig", "test"), ("pool", "contract-made"),
+                           ("binding", f"contract-well@{NODES[0]}")):
+            api.call("why", kind, name)
+
+    def trouble(self):
+        """Work that fails, waits, is cancelled, and whose outcome nobody knows."""
+        api = self.api
+        failing = [self.bind("contract-fails", node) for node in NODES[1:4]]
+        for operation in failing:
+            self.ended(operation, "failed")
+        api.call("task_retry", self.task_of(failing[0]))
+        api.call("noderole_retry", self.noderole_of("contract-fails", NODES[2]))
+        api.call("operation_retry", failing[2])
+        self.ended(failing[2], "succeeded")
+        waiting = self.bind("contract-waits", NODES[4])
+        task = self.task_of(waiting)
+        self.until("the task waits", lambda: self.get("task_get", task), lambda t: t["state"] == "WAITING")
+        api.call("task_poke", task)
+        self.ended(waiting, "succeeded")
+        slow = self.bind("contract-slow", NODES[5])
+        task = self.task_of(slow)
+        self.until("the task runs", lambda: self.get("task_get", task), lambda t: t["state"] == "RUNNING")
+        api.call("operation_cancel", slow, body={"abort": True})
+        self.ended(slow, "cancelled")
+        api.call("operation_resume", slow)
+        api.call("operation_cancel", slow, body={"abort": True}, note="again")
+        self.ended(slow, "cancelled")
+        once = self.bind("contract-once", NODES[6])
+        task = self.task_of(once)
+        self.until("the task is uncertain", lambda: self.get("task_get", task),
+                   lambda t: t["reason"] == "uncertain" or t["state"] == "FAILED")
+        api.call("task_resolve", task, body={"outcome": "done"})
+
+    def events(self):
+        api = self.api
+        page = api.call("events", query={"limit": 3}).json
+        self.tap.ok(len(page["items"]) > 0 and page["last"] >= page["items"][-1]["id"], "events: a page")
+        ids = [e["id"] for e in page["items"]]
+        while page["next"]:
+            page = api.call("events", query={"since": page["next"], "limit": 500}).json
+            ids += [e["id"] for e in page["items"]]
+        self.tap.ok(ids == sorted(set(ids)), "events: pages hold each event once, in order")
+        seen = self.stream(since=0, want=len(ids))
+        self.tap.ok([e["id"] for e in seen] == ids[:len(seen)] and len(seen) == len(ids),
+                    "events: a stream tells the same", f"{len(seen)} of {len(ids)}")
+        schema = {"$ref": "#/components/schemas/Event"}
+        bad = [b for e in seen for b in api.checker.check(schema, e, f"/{e['id']}", True)]
+        self.tap.ok(not bad, "events: each as published", *bad[:10])
+        rest = self.stream(since=None, want=len(ids) - 1, headers={"Last-Event-ID": str(ids[0])})
+        self.tap.ok([e["id"] for e in rest] == ids[1:], "events: Last-Event-ID resumes")
+
+    def stream(self, since, want, headers=None):
+        """The first `want` events of a stream."""
+        target = "/v1/events" + ("" if since is None else f"?since={since}")
+        connection = http.client.HTTPConnection(self.api.url.hostname, self.api.url.port, timeout=PATIENCE_S)
+        connection.request("GET", target, headers={"Authorization": "Bearer " + self.api.token,
+                                                   "Accept": "text/event-stream", **(headers or {})})
+        answer, seen, last = connection.getresponse(), [], None
+        good = answer.status == 200 and answer.headers["Content-Type"] == "text/event-stream"
+        self.tap.ok(good, f"events: {target} is a stream")
+        while good and len(seen) < want:
+            line = answer.readline().decode().rstrip("\n")
+            if line.startswith("id: "):
+                last = int(line[4:])
+            elif line.startswith("data: "):
+                event = json.loads(line[6:])
+                good = good and event.get("id") == last
+                seen.append(event)
+        self.tap.ok(good, "events: id and data agree")
+        connection.close()
+        return seen
+
+    def wrong(self):
+        for op in self.api.operations.values():
+            hostile.all_of(self.api, op, self.read_token)
+        hostile.methods(self.api)
+        answer = self.api.raw("GET", "/v1/nodez", {"Authorization": "Bearer " + self.api.token})
+        self.tap.ok(answer.status == 404 and "/v1/nodes" in answer.json.get("hint", ""),
+                    "a path that is almost right is 404 with a hint")
+
+    def teardown(self):
+        api = self.api
+        spare = "spare.contract.example"
+        api.call("node_create", body={"name": spare}, note="to be removed")
+        api.call("node_delete", spare, match="*")
+        api.refuse("node_get", (spare,), 404, "what was removed")
+        api.call("deployment_create", body={"name": "contract-spare"}, note="to be removed")
+        api.call("deployment_delete", "contract-spare", match="*")
+
+    def complete(self):
+        for op in self.api.operations.values():
+            declared = {int(s) for s in op.spec["responses"] if s.isdigit() and s.startswith("2")}
+            self.tap.ok(op.seen & declared, f"{op.id} was answered with success", f"only {sorted(op.seen)}")
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--url", required=True)
+    arguments.add_argument("--token-file")
+    arguments.add_argument("--token")
+    arguments.add_argument("--catalog", required=True)
+    arguments.add_argument("--fake", action="store_true")
+    args = arguments.parse_args()
+    token = args.token or pathlib.Path(args.token_file).read_text().strip()
+    tap = Tap()
+    scenario = Scenario(Api(args.url, token, tap), args)
+    for step in (scenario.server, scenario.token, scenario.catalog, scenario.inventory, scenario.work,
+                 scenario.trouble, scenario.events, scenario.teardown, scenario.wrong, scenario.complete):
+        print(f"# {step.__name__}", flush=True)
+        step()
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
