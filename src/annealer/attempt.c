@@ -423,6 +423,14 @@ int attempt_result(struct anneal *a, const struct event *ev, struct err *e)
         return 0;
     }
     bool held = a->ops.at[task_op(a, t)].held;
+    bool cut = outcome == OUTCOME_TIMEOUT || outcome == OUTCOME_CANCELLED;
+    if (cut && a->defs.at[a->tasks[t].def].repeat == REPEAT_ONCE) {
+        /* Ended by force in the middle: how far it came nobody can know. */
+        attempt_close(a, id, outcome, ev->exit_code);
+        fail_for_good(a, t, REASON_UNCERTAIN);
+        limits_span_settle(a, span);
+        return 0;
+    }
     switch (outcome) {
     case OUTCOME_OK: answer_ok(a, id, ev->a); break;
     case OUTCOME_AGAIN:

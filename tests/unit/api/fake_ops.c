@@ -260,10 +260,17 @@ static void lay_over(struct server *s, struct value *row, const struct value *bo
 {
     for (uint32_t i = 0; body && i < body->n; i++) {
         const struct member *m = &body->members[i];
-        if (null_drops && m->v.kind == VALUE_NULL)
-            value_put_text(&s->mem, row, m->key, "");
-        else
-            value_set(&s->mem, row, m->key, value_copy(&s->mem, &m->v));
+        struct value *v = value_copy(&s->mem, &m->v);
+        if (null_drops && v->kind == VALUE_NULL)
+            v = value_text(&s->mem, "");
+        if (null_drops && v->kind == VALUE_MAP) { /* {"rack": null} removes one label */
+            struct value *kept = value_map(&s->mem);
+            for (uint32_t k = 0; k < v->n; k++)
+                if (v->members[k].v.kind != VALUE_NULL)
+                    value_set(&s->mem, kept, v->members[k].key, &v->members[k].v);
+            v = kept;
+        }
+        value_set(&s->mem, row, m->key, v);
     }
 }
 
@@ -472,13 +479,16 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
     bool dry = value_as_bool(value_get(c->body, "dry_run"), false);
     int rc = document(s, c, "deployment_bind",
                       dry ? "{\"operation\":null,\"steps\":[{}],\"noderoles\":[],\"tasks\":1}"
-                          : "{\"operation\":1,\"steps\":[{}],\"noderoles\":[1],\"tasks\":1}",
+                          : "{\"operation\":{},\"steps\":[{}],\"noderoles\":[1],\"tasks\":1}",
                       r, e);
     if (rc < 0)
         return rc;
     if (!row_find(s, FAKE_DEPLOYMENTS, c->id[0]))
         return lacks("deployment", c->id[0], e);
     if (!dry) {
+        struct value *v = value_copy(c->mem, r->body);
+        value_set(c->mem, v, "operation", row_find(s, FAKE_OPERATIONS, "1"));
+        r->body = v;
         r->group = fake_write(s, "plan.apply");
         r->accepted = true;
     }
@@ -492,7 +502,8 @@ int server_status(struct server *s, const struct server_call *c, struct server_r
                     "{\"version\":\"0\",\"uptime_ms\":1,\"group\":0,\"journal\":0,\"catalog\":1,"
                     "\"nodes\":{\"alive\":3},\"noderoles\":{\"ACTIVE\":1},\"tasks\":{\"DONE\":1},"
                     "\"operations\":[],\"workers\":1,\"stalled\":false,\"suspect\":false,"
-                    "\"store\":{\"bytes\":4096,\"check\":\"ok\"}}",
+                    "\"store\":{\"bytes\":4096,\"check\":\"ok\",\"checking\":false,"
+                    "\"degraded\":null,\"backup\":null}}",
                     r, e);
 }
 
@@ -527,6 +538,8 @@ int server_task_attempts(struct server *s, const struct server_call *c, struct s
 
 int server_why(struct server *s, const struct server_call *c, struct server_reply *r, struct err *e)
 {
+    if (!strncmp(c->id[1], "nobody", 6) || !strcmp(c->id[1], "4000000000"))
+        return lacks(c->id[0], c->id[1], e);
     return document(s, c, "why",
                     "{\"object\":\"node\",\"id\":1,\"name\":\"n1\",\"state\":\"ACTIVE\","
                     "\"summary\":\"all is well\",\"reasons\":[{\"rule\":\"none\",\"text\":\"-\"}]}",
