@@ -1,9 +1,9 @@
 /* bench_durable.c - what durability costs: the commit step on SQLite against a bare SQLite program
  *
- * A: the engine, the commit step and the store with its writer thread anneal N no-op tasks; results come back at once.
- * B: a program that only writes the same rows in the same groups, with prepared statements of its own.
- * Both with synchronous=FULL, in one run, so that the disk is the same disk.  The figure is B's time over A's.
- * Then a loss of 100,000 descendants, until it is durable.
+ * A: the engine, the commit step and the store with its writer thread anneal N no-op tasks; results
+ * come back at once. B: a program that only writes the same rows in the same groups, with prepared
+ * statements of its own. Both with synchronous=FULL, in one run, so that the disk is the same disk.
+ * The figure is B's time over A's. Then a loss of 100,000 descendants, until it is durable.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <pthread.h>
@@ -129,7 +129,8 @@ static void setup(struct run *r, const char *path)
     r->engine = anneal_new(NULL);
     r->commit = commit_new(r->engine, 0, 0);
     struct row_tenant tenant = {.name = str_of("default")};
-    struct row_operation op = {.kind = str_of("bench"), .title = str_of("bench"), .actor = str_of("")};
+    struct row_operation op = {
+        .kind = str_of("bench"), .title = str_of("bench"), .actor = str_of("")};
     struct row_jig jig = {.name = str_of("noop")};
     event(r, (struct event){.kind = EVENT_TENANT_ADD, .id = 1, .at_ms = 1}, &tenant);
     for (uint32_t i = 1; i <= 4; i++)
@@ -140,8 +141,10 @@ static void setup(struct run *r, const char *path)
         char name[32];
         snprintf(name, sizeof name, "n%u.bench", n);
         struct row_node node = {.name = str_of(name)};
-        event(r, (struct event){.kind = EVENT_NODE_ADD, .id = n, .n = 1, .flag = 1,
-                                .extra = ALIVE_ALIVE}, &node);
+        event(r,
+              (struct event){
+                  .kind = EVENT_NODE_ADD, .id = n, .n = 1, .flag = 1, .extra = ALIVE_ALIVE},
+              &node);
     }
 }
 
@@ -154,23 +157,32 @@ static void add_plan(struct run *r, uint32_t noderoles, uint32_t tasks, bool tre
     p->noderoles = arena_new(&p->mem, struct plan_noderole, noderoles);
     p->tasks = arena_new(&p->mem, struct plan_task, p->n_tasks);
     p->defs = arena_new(&p->mem, struct plan_def, 1);
-    p->defs[0] = (struct plan_def){.name = str_of("noop"), .role = str_of("r"), .jig = 1,
-                                   .digest = 5, .timeout_ms = 60000, .body = str_of("{}")};
+    p->defs[0] = (struct plan_def){.name = str_of("noop"),
+                                   .role = str_of("r"),
+                                   .jig = 1,
+                                   .digest = 5,
+                                   .timeout_ms = 60000,
+                                   .body = str_of("{}")};
     p->n_defs = 1;
     for (uint32_t i = 0; i < noderoles; i++) {
         uint32_t parent = tree && i ? 1 + (i - 1) / 10 : 0;
         uint32_t *up = arena_new(&p->mem, uint32_t, 1);
         *up = parent;
         p->noderoles[i] = (struct plan_noderole){
-            .role = str_of("r"), .node = i % NODES + 1, .deployment = 1, .n_tasks = tasks,
-            .first_task = i * tasks, .parents = up, .n_parents = parent > 0,
-            .cohort = parent ? p->noderoles[parent - 1].cohort + 1 : 0, .user = str_of("")};
+            .role = str_of("r"),
+            .node = i % NODES + 1,
+            .deployment = 1,
+            .n_tasks = tasks,
+            .first_task = i * tasks,
+            .parents = up,
+            .n_parents = parent > 0,
+            .cohort = parent ? p->noderoles[parent - 1].cohort + 1 : 0,
+            .user = str_of("")};
         for (uint32_t k = 0; k < tasks; k++) {
             uint32_t *dep = arena_new(&p->mem, uint32_t, 1);
             *dep = k ? i * tasks + k : parent;
-            p->tasks[i * tasks + k] = (struct plan_task){.noderole = 1 + i, .def = 1,
-                                                         .weight = tasks - k, .deps = dep,
-                                                         .n_deps = *dep > 0};
+            p->tasks[i * tasks + k] = (struct plan_task){
+                .noderole = 1 + i, .def = 1, .weight = tasks - k, .deps = dep, .n_deps = *dep > 0};
         }
     }
     p->base_noderole = p->base_task = p->base_def = p->base_span = p->base_pool = 1;
@@ -187,8 +199,10 @@ static void anneal_all(struct run *r, bool keep)
         uint32_t fed = 0;
         while (r->head < r->ready.n && commit_pending(r->commit) < GROUP_EVENTS) {
             struct dispatch d = r->ready.at[r->head++];
-            event(r, (struct event){.kind = EVENT_RESULT, .id = d.task, .attempt = d.attempt,
-                                    .flag = OUTCOME_OK}, NULL);
+            event(r,
+                  (struct event){
+                      .kind = EVENT_RESULT, .id = d.task, .attempt = d.attempt, .flag = OUTCOME_OK},
+                  NULL);
             fed++;
             if (flying && fed % 64 == 0 && !writer_is_busy(&r->writer))
                 break;
@@ -273,7 +287,8 @@ static void bind_row(sqlite3_stmt *st, enum row_table t, enum row_verb verb, con
     for (uint16_t i = 0; i < l->n_columns; i++) {
         const struct row_column *c = &l->columns[i];
         const char *at = (const char *)row + c->offset;
-        if ((verb == ROW_UPDATE && c->role == ROW_FIX) || (verb == ROW_DELETE && c->role != ROW_KEY))
+        if ((verb == ROW_UPDATE && c->role == ROW_FIX) ||
+            (verb == ROW_DELETE && c->role != ROW_KEY))
             continue;
         switch ((enum row_type)c->type) {
         case ROW_U8: sqlite3_bind_int(st, i + 1, *(const uint8_t *)at); break;
@@ -305,7 +320,8 @@ static double bare(const char *path, struct group **groups, size_t n)
         fail(&e);
     store_close(s);
     sqlite3_open(path, &db);
-    sqlite3_exec(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-65536", NULL, NULL, NULL);
+    sqlite3_exec(db, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA cache_size=-65536",
+                 NULL, NULL, NULL);
     double t0 = now_s();
     for (size_t g = 0; g < n; g++) {
         sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL);
@@ -370,8 +386,10 @@ int main(int argc, char **argv)
     commit_durable(r.commit, g->number);
     group_free(g);
     t0 = now_s();
-    event(&r, (struct event){.kind = EVENT_RESULT, .id = d.task, .attempt = d.attempt,
-                             .flag = OUTCOME_FAILED}, NULL);
+    event(&r,
+          (struct event){
+              .kind = EVENT_RESULT, .id = d.task, .attempt = d.attempt, .flag = OUTCOME_FAILED},
+          NULL);
     g = commit_close(r.commit);
     writer_give(&r.writer, g);
     writer_wait(&r.writer);

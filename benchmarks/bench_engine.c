@@ -1,8 +1,9 @@
 /* bench_engine.c - the pure engine on a million tasks, in virtual time
  *
- * 10,000 nodes of one slot, ten noderoles a node, ten tasks a noderole, four dependencies a task, three pools, a
- * deadline on every attempt, 1% failing once.  Results come back in the order of starting, a virtual
- * millisecond per thousand of them.  Then the same graph in 1,000 extensions, a loss, and a refresh.
+ * 10,000 nodes of one slot, ten noderoles a node, ten tasks a noderole, four dependencies a task,
+ * three pools, a deadline on every attempt, 1% failing once.  Results come back in the order of
+ * starting, a virtual millisecond per thousand of them.  Then the same graph in 1,000 extensions, a
+ * loss, and a refresh.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
@@ -45,13 +46,15 @@ static struct anneal *cluster(struct effects *fx, uint32_t nodes)
     for (uint32_t p = 1; p <= 3; p++)
         step(a, fx, (struct event){.kind = EVENT_POOL_SET, .id = p, .n = 2000});
     for (uint32_t n = 1; n <= nodes; n++)
-        step(a, fx, (struct event){.kind = EVENT_NODE_ADD, .id = n, .n = 1, .flag = 1,
-                                   .extra = ALIVE_ALIVE});
+        step(a, fx,
+             (struct event){
+                 .kind = EVENT_NODE_ADD, .id = n, .n = 1, .flag = 1, .extra = ALIVE_ALIVE});
     return a;
 }
 
-/* Noderoles [from, to) of the graph as one plan.  Each needs up to two earlier ones; each task depends on the one
- * before it and on random earlier tasks of its noderole's parents, four in all. */
+/* Noderoles [from, to) of the graph as one plan.  Each needs up to two earlier ones; each task
+ * depends on the one before it and on random earlier tasks of its noderole's parents, four in all.
+ */
 static struct plan *graph_part(uint32_t from, uint32_t to, uint32_t base_nr, uint32_t base_task,
                                const uint32_t *cohorts_before, uint32_t *cohorts)
 {
@@ -126,8 +129,8 @@ static void add_graph(struct anneal *a, struct effects *fx, uint32_t pieces, uin
                 p->tasks[t].span += p->base_span - 1;
         if (i == 0) {
             p->defs = arena_new(&p->mem, struct plan_def, 1);
-            p->defs[0] = (struct plan_def){.jig = 1, .digest = 77, .retries = 3,
-                                           .timeout_ms = 600000, .backoff_ms = 5};
+            p->defs[0] = (struct plan_def){
+                .jig = 1, .digest = 77, .retries = 3, .timeout_ms = 600000, .backoff_ms = 5};
             p->n_defs = 1;
         }
         step(a, fx, (struct event){.kind = EVENT_PLAN_APPLY, .op = 2, .plan = p});
@@ -159,9 +162,12 @@ static uint64_t run_all(struct anneal *a, struct effects *fx, struct starts *s, 
                 anneal_expect_far(a, s->at.at[s->head + 12].task);
             if (s->head + 4 < s->at.n)
                 anneal_expect_near(a, s->at.at[s->head + 4].task);
-            step(a, fx, (struct event){.kind = EVENT_RESULT, .at_ms = now, .id = d.task,
-                                       .attempt = d.attempt,
-                                       .flag = fails ? OUTCOME_FAILED : OUTCOME_OK});
+            step(a, fx,
+                 (struct event){.kind = EVENT_RESULT,
+                                .at_ms = now,
+                                .id = d.task,
+                                .attempt = d.attempt,
+                                .flag = fails ? OUTCOME_FAILED : OUTCOME_OK});
             for (size_t i = 0; i < fx->changes.n; i++)
                 transitions += fx->changes.at[i].table == ROWS_TASK;
             collect(s, fx);
@@ -176,14 +182,15 @@ static uint64_t run_all(struct anneal *a, struct effects *fx, struct starts *s, 
     return transitions;
 }
 
-static double full_anneal(struct effects *fx, uint32_t pieces, double *ret_bytes,
-                          double *ret_rate, double *ret_add)
+static double full_anneal(struct effects *fx, uint32_t pieces, double *ret_bytes, double *ret_rate,
+                          double *ret_add)
 {
     uint32_t *cohorts = calloc((size_t)NODES * PER_NODE, sizeof *cohorts);
     struct anneal *a = cluster(fx, NODES);
     struct starts s = {0};
     rng = 88172645463325252ull;
-    /* The planner's work is not the engine's: make the plan, then time its application and the run. */
+    /* The planner's work is not the engine's: make the plan, then time its application and the run.
+     */
     double t0 = now_s();
     add_graph(a, fx, pieces, cohorts);
     double t1 = now_s();
@@ -227,12 +234,15 @@ static void loss(struct figures *f, struct effects *fx)
         uint32_t parent = i == 0 ? 0 : i <= 10 ? 1 : 1 + i / 10; /* a tree of ten */
         uint32_t *up = arena_new(&p->mem, uint32_t, 1);
         *up = parent;
-        p->noderoles[i] = (struct plan_noderole){.node = i % NODES + 1, .first_task = i,
-                                                 .n_tasks = 1, .parents = up,
+        p->noderoles[i] = (struct plan_noderole){.node = i % NODES + 1,
+                                                 .first_task = i,
+                                                 .n_tasks = 1,
+                                                 .parents = up,
                                                  .n_parents = parent > 0,
-                                                 .cohort = i ? p->noderoles[parent - 1].cohort + 1 : 0};
-        p->tasks[i] = (struct plan_task){.noderole = 1 + i, .def = 1, .weight = 1, .deps = up,
-                                         .n_deps = parent > 0};
+                                                 .cohort = i ? p->noderoles[parent - 1].cohort + 1
+                                                             : 0};
+        p->tasks[i] = (struct plan_task){
+            .noderole = 1 + i, .def = 1, .weight = 1, .deps = up, .n_deps = parent > 0};
     }
     p->base_noderole = p->base_task = p->base_def = p->base_span = 1;
     step(a, fx, (struct event){.kind = EVENT_PLAN_APPLY, .op = 2, .plan = p});
@@ -245,15 +255,17 @@ static void loss(struct figures *f, struct effects *fx)
         exit(2);
     uint64_t refresh_runs = 0;
     struct dispatch d = fx->sends.at[0];
-    step(a, fx, (struct event){.kind = EVENT_RESULT, .id = d.task, .attempt = d.attempt,
-                               .flag = OUTCOME_OK});
+    step(a, fx,
+         (struct event){
+             .kind = EVENT_RESULT, .id = d.task, .attempt = d.attempt, .flag = OUTCOME_OK});
     refresh_runs = 1 + fx->sends.n;
     step(a, fx, (struct event){.kind = EVENT_OPERATION_ADD, .id = 4, .n = 1, .flag = 1});
     step(a, fx, (struct event){.kind = EVENT_RERUN, .op = 4, .ids = root_id, .n_ids = 1});
     d = fx->sends.at[0];
     double t0 = now_s();
-    step(a, fx, (struct event){.kind = EVENT_RESULT, .id = d.task, .attempt = d.attempt,
-                               .flag = OUTCOME_FAILED});
+    step(a, fx,
+         (struct event){
+             .kind = EVENT_RESULT, .id = d.task, .attempt = d.attempt, .flag = OUTCOME_FAILED});
     double t1 = now_s();
     uint64_t noderoles[NODEROLE_STATE_COUNT], tasks[TASK_STATE_COUNT];
     anneal_totals(a, noderoles, tasks);

@@ -1,7 +1,7 @@
 /* figures.h - one line per figure: what was measured, its bar, its peer, met or missed
  *
- * A bar is written here once and never bent to the machine: what is missed is shown as missed, and the program
- * exits 1.  Times are of the process's own work; ratios are taken inside one run.
+ * A bar is written here once and never bent to the machine: what is missed is shown as missed, and
+ * the program exits 1.  Times are of the process's own work; ratios are taken inside one run.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BENCHMARKS_FIGURES_H

@@ -244,6 +244,7 @@ void schedule_pool(struct anneal *a, uint32_t pool);
 void schedule_jig(struct anneal *a, uint32_t jig);
 void schedule_op(struct anneal *a, uint32_t op);     /* after a hold */
 enum lane_kind schedule_home(const struct anneal *a, uint32_t t);
+bool schedule_lane_open(const struct anneal *a, uint32_t lane);
 bool schedule_node_open(const struct anneal *a, const struct node *n, enum lane_kind kind);
 
 /* lane.c */

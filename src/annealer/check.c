@@ -140,6 +140,33 @@ static int check_sums(const struct anneal *a, const struct sums *s, struct err *
     return 0;
 }
 
+static bool lane_has_work(const struct anneal *a, uint32_t id)
+{
+    const struct lane *l = &a->lanes.at[id];
+    for (size_t i = 0; i < l->n; i++)
+        if (a->tasks[l->heap[i].task].lane == id)
+            return true;
+    return false;
+}
+
+/* The head of each open lane is among the candidates of its operation: nobody is forgotten while all workers
+ * are busy. */
+static int check_lanes(const struct anneal *a, uint8_t *offered, struct err *e)
+{
+    for (uint32_t op = 1; op < a->ops.n; op++)
+        for (size_t i = 0; i < a->ops.at[op].heap_n; i++) {
+            struct candidate c = a->ops.at[op].heap[i];
+            const struct lane *l = &a->lanes.at[c.lane];
+            if (l->op == op && l->n > 0 && l->heap[0].task == c.key.task)
+                offered[c.lane] = a->ops.at[op].listed;
+        }
+    for (uint32_t id = 1; id < a->lanes.n; id++)
+        if (!offered[id] && lane_has_work(a, id) && schedule_lane_open(a, id) &&
+            !a->ops.at[a->lanes.at[id].op].held)
+            return broken(e, 8, "an open lane is not offered", a->lanes.at[id].heap[0].task);
+    return 0;
+}
+
 /* Every READY task waits for something that can be named: else it would have started. */
 static int check_waits(const struct anneal *a, struct err *e)
 {
@@ -156,6 +183,7 @@ static int check_waits(const struct anneal *a, struct err *e)
 int anneal_check(const struct anneal *a, struct err *e)
 {
     struct sums s = {0};
+    uint8_t *offered = xcalloc(a->lanes.n, 1);
     s.node_used = xcalloc(a->nodes.n, sizeof(uint32_t));
     s.pool_taken = xcalloc(a->pools.n, sizeof(uint32_t));
     s.jig_taken = xcalloc(a->jigs.n, sizeof(uint32_t));
@@ -173,6 +201,9 @@ int anneal_check(const struct anneal *a, struct err *e)
         r = check_sums(a, &s, e);
     if (r >= 0)
         r = check_waits(a, e);
+    if (r >= 0)
+        r = check_lanes(a, offered, e);
+    free(offered);
     free(s.node_used);
     free(s.pool_taken);
     free(s.jig_taken);

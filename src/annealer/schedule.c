@@ -39,8 +39,9 @@ enum lane_kind schedule_home(const struct anneal *a, uint32_t t)
     return LANE_INSIDE;
 }
 
-static bool lane_open(const struct anneal *a, const struct lane *l)
+bool schedule_lane_open(const struct anneal *a, uint32_t lane)
 {
+    const struct lane *l = &a->lanes.at[lane];
     switch (l->kind) {
     case LANE_POOL: return limits_pool_room(&a->pools.at[l->owner]);
     case LANE_JIG: return limits_jig_room(&a->jigs.at[l->owner]);
@@ -69,7 +70,7 @@ static void offer(struct anneal *a, uint32_t id)
     struct lane *l = &a->lanes.at[id];
     while (l->n > 0 && !entry_counts(a, id, l->heap[0]))
         lane_pop(l);
-    if (l->n == 0 || !lane_open(a, l))
+    if (l->n == 0 || !schedule_lane_open(a, id))
         return;
     lane_candidate_push(&a->ops.at[l->op], (struct candidate){l->heap[0], id});
     list_op(a, l->op);
@@ -226,7 +227,7 @@ void schedule_run(struct anneal *a)
         }
         struct candidate c = lane_candidate_pop(o);
         struct lane *l = &a->lanes.at[c.lane];
-        if (l->op != op || l->n == 0 || l->heap[0].task != c.key.task || !lane_open(a, l))
+        if (l->op != op || l->n == 0 || l->heap[0].task != c.key.task || !schedule_lane_open(a, c.lane))
             continue; /* it was a candidate once */
         if (!entry_counts(a, c.lane, l->heap[0])) {
             offer(a, c.lane);

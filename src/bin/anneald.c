@@ -1,8 +1,8 @@
 /* anneald.c - the server program: configuration, the parts, an orderly end
  *
- * The only place where server and worker meet.  With no configuration it starts a working system on loopback.  SIGTERM
- * and SIGINT end it in order: no new requests, what waits for its group is answered, the worker's tasks get a
- * grace, the last group is written.
+ * The only place where server and worker meet.  With no configuration it starts a working system on
+ * loopback.  SIGTERM and SIGINT end it in order: no new requests, what waits for its group is
+ * answered, the worker's tasks get a grace, the last group is written.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <getopt.h>
@@ -40,13 +40,16 @@ struct program {
 
 static void usage(FILE *to)
 {
-    fprintf(to,
-            "usage: anneald [--config FILE] [--set KEY=VALUE]... [--data-dir DIR] [--listen ADDRESS:PORT]\n"
-            "       anneald --restore BACKUP [--data-dir DIR]   put a backup in place; no server may run\n"
-            "       anneald --verify [--data-dir DIR]           replay the journal and compare with what is stored\n"
-            "       anneald --settings | --version | --help\n"
-            "\nWith no configuration it serves on 127.0.0.1:7480 and keeps its data in /var/lib/anneal.\n"
-            "The admin token of a new installation is written to DATA_DIR/admin.token.\n");
+    fprintf(to, "usage: anneald [--config FILE] [--set KEY=VALUE]... [--data-dir DIR] [--listen "
+                "ADDRESS:PORT]\n"
+                "       anneald --restore BACKUP [--data-dir DIR]   put a backup in place; no "
+                "server may run\n"
+                "       anneald --verify [--data-dir DIR]           replay the journal and compare "
+                "with what is stored\n"
+                "       anneald --settings | --version | --help\n"
+                "\nWith no configuration it serves on 127.0.0.1:7480 and keeps its data in "
+                "/var/lib/anneal.\n"
+                "The admin token of a new installation is written to DATA_DIR/admin.token.\n");
 }
 
 static int complain(const struct err *e)
@@ -108,8 +111,10 @@ static void on_signal(void *arg)
 static int start_parts(struct program *p, struct err *e)
 {
     struct server_options so = {.loop = p->loop, .queue = p->queue, .opts = &p->opts};
-    struct api_options ao = {.listen = p->opts.listen, .tls_cert = p->opts.tls_cert,
-                             .tls_key = p->opts.tls_key, .body_limit = p->opts.body_limit,
+    struct api_options ao = {.listen = p->opts.listen,
+                             .tls_cert = p->opts.tls_cert,
+                             .tls_key = p->opts.tls_key,
+                             .body_limit = p->opts.body_limit,
                              .page_limit = (uint32_t)p->opts.page_limit,
                              .max_streams = (uint32_t)p->opts.max_streams};
     int r = server_new(&so, &p->server, e);
@@ -120,7 +125,8 @@ static int start_parts(struct program *p, struct err *e)
         p->runner = find_runner();
         struct worker_options wo = {.name = "embedded",
                                     .capacity = (uint32_t)p->opts.worker_capacity,
-                                    .run_dir = p->run_dir, .runner = p->runner,
+                                    .run_dir = p->run_dir,
+                                    .runner = p->runner,
                                     .max_output_bytes = p->opts.worker_output_limit,
                                     .beat_ms = 1000};
         p->worker = worker_thread_start(p->queue, &wo, e);
@@ -175,8 +181,14 @@ static int restore_backup(const struct opts *o, const char *from)
     int r = fs_mkdirs(o->data_dir, 0700, &e);
     if (r >= 0)
         r = store_restore(from, to, &e);
+    /* Locks tell of attempts that the restored store has not heard of, and would refuse lower
+     * numbers. */
+    char *run = fs_join(o->data_dir, "run");
+    if (r >= 0 && fs_exists(run))
+        r = fs_remove_tree(run, &e);
     if (r >= 0)
         printf("restored %s from %s\n", to, from);
+    free(run);
     free(to);
     return r < 0 ? complain(&e) : 0;
 }
@@ -198,12 +210,16 @@ static int verify(const struct opts *o)
 int main(int argc, char **argv)
 {
     enum { CONFIG = 1000, SET, DATA_DIR, LISTEN, RESTORE, VERIFY, SETTINGS, VERSION, HELP };
-    static const struct option options[] = {
-        {"config", required_argument, NULL, CONFIG},   {"set", required_argument, NULL, SET},
-        {"data-dir", required_argument, NULL, DATA_DIR}, {"listen", required_argument, NULL, LISTEN},
-        {"restore", required_argument, NULL, RESTORE}, {"verify", no_argument, NULL, VERIFY},
-        {"settings", no_argument, NULL, SETTINGS},     {"version", no_argument, NULL, VERSION},
-        {"help", no_argument, NULL, HELP},             {0}};
+    static const struct option options[] = {{"config", required_argument, NULL, CONFIG},
+                                            {"set", required_argument, NULL, SET},
+                                            {"data-dir", required_argument, NULL, DATA_DIR},
+                                            {"listen", required_argument, NULL, LISTEN},
+                                            {"restore", required_argument, NULL, RESTORE},
+                                            {"verify", no_argument, NULL, VERIFY},
+                                            {"settings", no_argument, NULL, SETTINGS},
+                                            {"version", no_argument, NULL, VERSION},
+                                            {"help", no_argument, NULL, HELP},
+                                            {0}};
     struct program p = {0};
     struct err e;
     const char *restore = NULL;
@@ -223,11 +239,20 @@ int main(int argc, char **argv)
             r = opts_set(&p.opts, text, &e);
             break;
         case RESTORE: restore = optarg; break;
-        case VERSION: printf("anneald %s\n", ANNEAL_VERSION); opts_done(&p.opts); return 0;
-        case HELP: usage(stdout); opts_done(&p.opts); return 0;
+        case VERSION:
+            printf("anneald %s\n", ANNEAL_VERSION);
+            opts_done(&p.opts);
+            return 0;
+        case HELP:
+            usage(stdout);
+            opts_done(&p.opts);
+            return 0;
         case VERIFY:
         case SETTINGS: want = opt; break;
-        default: usage(stderr); opts_done(&p.opts); return 2;
+        default:
+            usage(stderr);
+            opts_done(&p.opts);
+            return 2;
         }
     }
     if (r >= 0 && optind < argc)

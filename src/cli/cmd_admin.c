@@ -134,18 +134,30 @@ int cmd_admin_confirm_dead(struct cli *c, struct err *e)
     return rc;
 }
 
-/* The server program beside this one knows the store; this one does not. */
-int cmd_admin_restore(struct cli *c, struct err *e)
+/* The server program lies beside this one, or where system programs are installed. */
+static int server_program(struct cli *c, const char **ret_path, struct err *e)
 {
-    const char *dir = cli_option(c, "data-dir");
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (!dir)
-        return err_set(e, ERR_INVALID, "--data-dir is missing: whose store shall be replaced?");
     if (n < 0)
         return err_set(e, ERR_IO, "cannot find out where this program is: %m");
     self[n] = '\0';
-    const char *program = arena_printf(&c->mem, "%s/anneald", dirname(self));
+    const char *dir = dirname(self);
+    const char *beside = arena_printf(&c->mem, "%s/anneald", dir);
+    const char *system = arena_printf(&c->mem, "%s/../sbin/anneald", dir);
+    *ret_path = !fs_exists(beside) && fs_exists(system) ? system : beside;
+    return 0;
+}
+
+/* The store is the server's: this program only starts the one that knows it. */
+int cmd_admin_restore(struct cli *c, struct err *e)
+{
+    const char *dir = cli_option(c, "data-dir"), *program;
+    if (!dir)
+        return err_set(e, ERR_INVALID, "--data-dir is missing: whose store shall be replaced?");
+    int rc = server_program(c, &program, e);
+    if (rc)
+        return rc;
     char *const argv[] = {arena_strdup(&c->mem, program),       arena_strdup(&c->mem, "--restore"),
                           arena_strdup(&c->mem, cli_arg(c, 0)), arena_strdup(&c->mem, "--data-dir"),
                           arena_strdup(&c->mem, dir),           NULL};

@@ -19,15 +19,16 @@ enum { DEPTH_DEFAULT = 3, DEPTH_MOST = 16, ASKED_MOST = 64 };
 
 struct why_line { /* one reason in the tree */
     int depth;
-    bool last; /* of its siblings */
-    const struct value *reason;
-    struct value *node; /* its place in the data formats: gets "reasons" of its own */
+    bool last;            /* of its siblings */
+    struct value *reason; /* gets "reasons" of its own, for the data formats */
 };
 struct why {
     struct cli *c;
     int depth;
     int asked;
-    struct strmap seen;        /* kind/id that is explained already */
+    struct strmap seen; /* kind/id that is explained already */
+    struct strmap told; /* reasons that stand in the tree already */
+    const char *summary;
     VEC(struct why_line) todo; /* a stack: children before the next sibling */
     bool open[DEPTH_MOST + 2]; /* a sibling follows at that depth: draw the line down */
     struct buf out;
@@ -109,19 +110,26 @@ static const char *why_key(struct cli *c, const struct value *v)
     return arena_printf(&c->mem, "%s/%" PRId64, kind, id);
 }
 
+/* True the first time that this reason is given for this object: once is enough for a reader. */
+static bool reason_is_new(struct why *w, const struct value *reason)
+{
+    const char *key = why_key(w->c, reason);
+    const char *told = arena_printf(&w->c->mem, "%s %s", key ? key : "",
+                                    value_as_text(value_get(reason, "text"), ""));
+    return strmap_put(&w->told, str_of(told), 1);
+}
+
 static void why_push(struct why *w, const struct value *reasons, struct value *into, int depth)
 {
     struct value *list = value_list(&w->c->mem);
-    uint32_t n = value_is(reasons, VALUE_LIST) ? reasons->n : 0;
-    for (uint32_t i = 0; i < n; i++)
-        value_add(&w->c->mem, list, &reasons->items[i]);
+    for (uint32_t i = 0; value_is(reasons, VALUE_LIST) && i < reasons->n; i++)
+        if (reason_is_new(w, &reasons->items[i]))
+            value_add(&w->c->mem, list, &reasons->items[i]);
     value_set(&w->c->mem, into, "reasons", list);
     const struct value *kept = value_get(into, "reasons");
-    for (uint32_t i = n; i-- > 0;) {
-        const struct why_line l = {.depth = depth,
-                                   .last = i == n - 1,
-                                   .reason = &reasons->items[i],
-                                   .node = &kept->items[i]};
+    for (uint32_t i = kept->n; i-- > 0;) {
+        const struct why_line l = {
+            .depth = depth, .last = i == kept->n - 1, .reason = &kept->items[i]};
         vec_push(&w->todo, l);
     }
 }
@@ -142,10 +150,13 @@ static void reason_draw(struct why *w, const struct why_line *l, const char *key
     const char *text = value_as_text(value_get(l->reason, "text"), "");
     const char *remedy = value_as_text(value_get(l->reason, "remedy"), "");
     branch_draw(w, &pen, l);
-    pen_put(&pen, STYLE_PLAIN, "%s",
-            *text ? text : value_as_text(value_get(l->reason, "rule"), "?"));
+    if (!*text)
+        text = value_as_text(value_get(l->reason, "rule"), "?");
+    bool said = key && !strcmp(text, w->summary); /* by the first line */
+    if (!said)
+        pen_put(&pen, STYLE_PLAIN, "%s", text);
     if (key)
-        pen_put(&pen, STYLE_BOLD, "  %s", key);
+        pen_put(&pen, STYLE_BOLD, "%s%s", said ? "" : "  ", key);
     pen_end(&pen);
     w->open[l->depth] = !l->last;
     if (!*remedy)
@@ -172,7 +183,7 @@ static int reason_follow(struct why *w, const struct why_line *l, const char *ke
     if (rc)
         return rc;
     if (value_get(v, "reasons"))
-        why_push(w, value_get(v, "reasons"), l->node, l->depth + 1);
+        why_push(w, value_get(v, "reasons"), l->reason, l->depth + 1);
     return 0;
 }
 
@@ -186,7 +197,7 @@ static void why_head(struct why *w, const struct value *v)
         pen_put(&pen, STYLE_PLAIN, " (%s)", name);
     if (*state)
         pen_put(&pen, term_state_style(state), " %s", state);
-    pen_put(&pen, STYLE_PLAIN, ": %s", value_as_text(value_get(v, "summary"), ""));
+    pen_put(&pen, STYLE_PLAIN, ": %s", w->summary);
     pen_end(&pen);
 }
 
@@ -196,6 +207,7 @@ static int why_walk(struct why *w, const struct value *v, struct value *tree, st
     int rc = 0;
     if (key)
         (void)strmap_put(&w->seen, str_of(key), 1);
+    w->summary = value_as_text(value_get(v, "summary"), "");
     why_head(w, v);
     why_push(w, value_get(v, "reasons"), tree, 0);
     while (!rc && w->todo.n) {
@@ -222,6 +234,7 @@ int cmd_why(struct cli *c, struct err *e)
     if (!rc && !cli_print_data(c, tree, "summary"))
         cli_put(c, &w.out);
     strmap_done(&w.seen);
+    strmap_done(&w.told);
     vec_done(&w.todo);
     buf_done(&w.out);
     return rc;

@@ -90,10 +90,10 @@ const struct cli_verb cli_verbs[] = {
                   PICK("alive", "STATE", alive_states, "only nodes believed to be so"),
                   OPT("deployment", "NAME", KIND_DEPLOYMENT, "only nodes at home there"),
                   LIMIT),
-     .about = "A selector is a list of terms: a name or glob, a group, key=value of a label.  A "
-              "comma joins, & keeps what both have, ! takes away.",
+     .about = "A selector is made of terms: a name or glob, a group, key=value of a label.  A comma "
+              "is or, & is and, ! is not.",
      .examples = "anneal node list\n"
-                 "anneal node list 'rack=3,!db*'\n"
+                 "anneal node list 'rack=3&!db*'\n"
                  "anneal node list --alive dead -o name"},
     {"node", "show", "show one node", cmd_node_show, S,
      .routes = "GET /v1/nodes/{node}, GET /v1/noderoles",
@@ -351,8 +351,8 @@ const struct cli_verb cli_verbs[] = {
      cmd_admin_restore, 0,
      .args = {{"FROM", KIND_FILE, 0, "a file made by admin backup", NULL}},
      .opts = OPTS(OPT("data-dir", "DIR", KIND_DIR, "the server's data directory")),
-     .about = "Runs `anneald --restore FROM --data-dir DIR` from the directory this program is "
-              "in."},
+     .about = "Runs `anneald --restore FROM --data-dir DIR`, from the directory of this program "
+              "or from sbin beside it."},
     {"admin", "check", "check the store and the state built from it", cmd_admin_check, S,
      .routes = "POST /v1/admin/check"},
     {"admin", "confirm-dead", "confirm that silent nodes are dead", cmd_admin_confirm_dead, S,

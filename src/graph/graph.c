@@ -1,7 +1,7 @@
 /* graph.c - adjacency lists that grow while the graph is in use
  *
- * Owns the layout of graph.h.  Bulk extension counts, lays out and fills: O(vertices + edges) with no
- * search.  An edge into the out-list of an older vertex is appended one by one, amortised O(1).
+ * Owns the layout of graph.h.  Bulk extension counts, lays out and fills: O(vertices + edges) with
+ * no search.  An edge into the out-list of an older vertex is appended one by one, amortised O(1).
  * Invariant: list v of a side occupies pool[offset .. offset + n); its block ends at or after that.
  */
 /* SPDX-License-Identifier: Apache-2.0 */

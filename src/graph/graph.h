@@ -1,9 +1,10 @@
 /* graph.h - a growing directed graph over dense ids, both directions
  *
- * Vertices are 0..n-1.  Each has a list of edges in and a list of edges out, in one array of numbers per
- * direction.  A bulk extension lays lists out exactly (8 bytes an edge, both directions); a list that
- * grows later moves to a block of a power of two, and what it leaves is reused.  Nothing here knows
- * what a vertex is.  A pointer from graph_in/out is valid until the next extension.
+ * Vertices are 0..n-1.  Each has a list of edges in and a list of edges out, in one array of
+ * numbers per direction.  A bulk extension lays lists out exactly (8 bytes an edge, both
+ * directions); a list that grows later moves to a block of a power of two, and what it leaves is
+ * reused.  Nothing here knows what a vertex is.  A pointer from graph_in/out is valid until the
+ * next extension.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef GRAPH_GRAPH_H
@@ -31,8 +32,8 @@ struct graph {
 
 void graph_init(struct graph *g);
 void graph_done(struct graph *g);
-/* Adds n vertices; vertex i gets edges from deps[first[i] .. first[i + 1]), which may name older vertices
- * and vertices of this call. */
+/* Adds n vertices; vertex i gets edges from deps[first[i] .. first[i + 1]), which may name older
+ * vertices and vertices of this call. */
 void graph_extend(struct graph *g, uint32_t n, const uint32_t *first, const uint32_t *deps);
 /* One edge between vertices that exist. */
 void graph_link(struct graph *g, uint32_t from, uint32_t to);
@@ -49,8 +50,9 @@ static inline const uint32_t *graph_in(const struct graph *g, uint32_t v, uint32
     return g->in.pool + g->in.lists[v].offset;
 }
 
-/* Orders n vertices given as CSR of edges into each (numbers < n): ret_order gets them parents first, ties by
- * number.  Returns true; or false with a cycle in ret_cycle (its length in *ret_cycle_n, at most n). */
+/* Orders n vertices given as CSR of edges into each (numbers < n): ret_order gets them parents
+ * first, ties by number.  Returns true; or false with a cycle in ret_cycle (its length in
+ * *ret_cycle_n, at most n). */
 bool graph_sort(uint32_t n, const uint32_t *first, const uint32_t *deps, uint32_t *ret_order,
                 uint32_t *ret_cycle, uint32_t *ret_cycle_n);
 

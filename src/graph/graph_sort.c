@@ -1,8 +1,9 @@
 /* graph_sort.c - parents before children, or the cycle that forbids it
  *
- * Kahn's algorithm over a CSR of incoming edges.  The frontier is a binary heap of vertex numbers, so that the
- * order is total: no tie is left to the layout of memory.  When vertices remain, each of them has an
- * edge from another that remains; walking those edges back must meet itself, which is the cycle.
+ * Kahn's algorithm over a CSR of incoming edges.  The frontier is a binary heap of vertex numbers,
+ * so that the order is total: no tie is left to the layout of memory.  When vertices remain, each
+ * of them has an edge from another that remains; walking those edges back must meet itself, which
+ * is the cycle.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "graph/graph.h"

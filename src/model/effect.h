@@ -1,7 +1,7 @@
 /* effect.h - what the engine wants done, as values
  *
- * One struct effects is filled by each step and read by the commit step: rows to write, messages to send once
- * they are durable, changes to publish.  The engine clears it at the start of a step.
+ * One struct effects is filled by each step and read by the commit step: rows to write, messages to
+ * send once they are durable, changes to publish.  The engine clears it at the start of a step.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef MODEL_EFFECT_H
@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "model/rows.h"
 
-struct change { /* a row differs from what was last told; from == to: some other column */
+struct change {    /* a row differs from what was last told; from == to: some other column */
     uint8_t table; /* enum row_table */
     uint8_t from, to, reason;
     uint32_t id;

@@ -1,7 +1,8 @@
 /* event.c - names of events and their journal form
  *
- * A kind's mask of fields says what is written and what must be read back, so that adding a kind is one line in
- * event.h.  Digests are written as hex text, since JSON numbers end at 2^53 for many readers.
+ * A kind's mask of fields says what is written and what must be read back, so that adding a kind is
+ * one line in event.h.  Digests are written as hex text, since JSON numbers end at 2^53 for many
+ * readers.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/event.h"

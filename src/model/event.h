@@ -1,8 +1,8 @@
 /* event.h - what can happen to the engine, and its journal form
  *
- * One flat struct: each kind uses the fields that its line in EVENT_KINDS names, and the codec writes
- * exactly those.  Events of the second list change only the inventory (names, labels, tokens); the engine
- * does not see them, but they share the journal and its numbers.
+ * One flat struct: each kind uses the fields that its line in EVENT_KINDS names, and the codec
+ * writes exactly those.  Events of the second list change only the inventory (names, labels,
+ * tokens); the engine does not see them, but they share the journal and its numbers.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef MODEL_EVENT_H
@@ -16,48 +16,51 @@
 #include "base/str.h"
 
 enum event_field {
-    EVF_ID = 1u << 0,      /* subject */
+    EVF_ID = 1u << 0, /* subject */
     EVF_ATTEMPT = 1u << 1,
-    EVF_N = 1u << 2,       /* a count: slots, size, capacity */
-    EVF_FLAG = 1u << 3,    /* a choice, see the kind */
-    EVF_EXTRA = 1u << 4,   /* a second choice or count */
-    EVF_A = 1u << 5,       /* a digest */
-    EVF_B = 1u << 6,       /* another */
+    EVF_N = 1u << 2,     /* a count: slots, size, capacity */
+    EVF_FLAG = 1u << 3,  /* a choice, see the kind */
+    EVF_EXTRA = 1u << 4, /* a second choice or count */
+    EVF_A = 1u << 5,     /* a digest */
+    EVF_B = 1u << 6,     /* another */
     EVF_MS = 1u << 7,
     EVF_EXIT = 1u << 8,
-    EVF_IDS = 1u << 9,     /* a list of ids */
-    EVF_OP = 1u << 10,     /* the operation it belongs to */
-    EVF_PLAN = 1u << 11,   /* a plan, stored apart under the event's number */
+    EVF_IDS = 1u << 9,   /* a list of ids */
+    EVF_OP = 1u << 10,   /* the operation it belongs to */
+    EVF_PLAN = 1u << 11, /* a plan, stored apart under the event's number */
 };
 
-/*    kind            name               fields                    subject; flag; extra; a; b; n; ids */
+/*    kind            name               fields                    subject; flag; extra; a; b; n;
+ * ids */
 #define EVENT_KINDS(X)                                                                             \
-    X(TICK,           "tick",            0)                        /* timers that are due fire */  \
-    X(TENANT_ADD,     "tenant.add",      EVF_ID)                                                   \
-    X(NODE_ADD,       "node.add",        EVF_ID | EVF_N | EVF_FLAG | EVF_EXTRA) /* slots; available; alive */ \
-    X(NODE_AVAILABLE, "node.available",  EVF_ID | EVF_FLAG)        /* yes or no */                 \
-    X(NODE_SLOTS,     "node.slots",      EVF_ID | EVF_N)                                           \
-    X(NODE_SEEN,      "node.seen",       EVF_ID | EVF_A | EVF_B)   /* machine id, boot id */       \
-    X(NODE_SILENT,    "node.silent",     EVF_ID)                   /* one probe got no answer */   \
-    X(NODE_DEAD,      "node.dead",       EVF_ID)                   /* an operator's word */        \
-    X(NODE_GONE,      "node.gone",       EVF_ID)                                                   \
-    X(DEAD_CONFIRM,   "dead.confirm",    0)                        /* the silent ones are dead */  \
-    X(JIG_SET,        "jig.set",         EVF_ID | EVF_FLAG | EVF_N) /* active; workers' slots */   \
-    X(POOL_SET,       "pool.set",        EVF_ID | EVF_N | EVF_EXTRA | EVF_FLAG) /* size; elsewhere; closed */ \
-    X(CAPACITY_SET,   "capacity.set",    EVF_N)                                                    \
-    X(POLICY_SET,     "policy.set",      EVF_FLAG)                 /* 1: an error freezes its node */ \
-    X(OPERATION_ADD,  "operation.add",   EVF_ID | EVF_N | EVF_FLAG) /* tenant; class */            \
-    X(PLAN_APPLY,     "plan.apply",      EVF_OP | EVF_PLAN)                                        \
-    X(RESULT,         "result",          EVF_ID | EVF_ATTEMPT | EVF_FLAG | EVF_EXTRA | EVF_EXIT | EVF_MS | EVF_A) /* task; outcome; ask; again; exports */ \
-    X(DATA_SET,       "data.set",        EVF_ID | EVF_A | EVF_OP)  /* noderole; data digest */     \
-    X(RERUN,          "rerun",           EVF_IDS | EVF_OP)         /* noderoles */                 \
-    X(RETRY_TASK,     "task.retry",      EVF_ID)                                                   \
-    X(RETRY_NODEROLE, "noderole.retry",  EVF_ID)                                                   \
-    X(RETRY_OPERATION,"operation.retry", EVF_ID)                                                   \
-    X(CANCEL,         "operation.cancel",EVF_ID | EVF_FLAG)        /* abort */                     \
-    X(RESUME,         "operation.resume",EVF_ID)                                                   \
-    X(POKE,           "task.poke",       EVF_ID)                                                   \
-    X(RESOLVE,        "task.resolve",    EVF_ID | EVF_FLAG)        /* done, failed, again */
+    X(TICK, "tick", 0) /* timers that are due fire */                                              \
+    X(TENANT_ADD, "tenant.add", EVF_ID)                                                            \
+    X(NODE_ADD, "node.add", EVF_ID | EVF_N | EVF_FLAG | EVF_EXTRA) /* slots; available; alive */   \
+    X(NODE_AVAILABLE, "node.available", EVF_ID | EVF_FLAG)         /* yes or no */                 \
+    X(NODE_SLOTS, "node.slots", EVF_ID | EVF_N)                                                    \
+    X(NODE_SEEN, "node.seen", EVF_ID | EVF_A | EVF_B) /* machine id, boot id */                    \
+    X(NODE_SILENT, "node.silent", EVF_ID)             /* one probe got no answer */                \
+    X(NODE_DEAD, "node.dead", EVF_ID)                 /* an operator's word */                     \
+    X(NODE_GONE, "node.gone", EVF_ID)                                                              \
+    X(DEAD_CONFIRM, "dead.confirm", 0)                             /* the silent ones are dead */  \
+    X(JIG_SET, "jig.set", EVF_ID | EVF_FLAG | EVF_N)               /* active; workers' slots */    \
+    X(POOL_SET, "pool.set", EVF_ID | EVF_N | EVF_EXTRA | EVF_FLAG) /* size; elsewhere; closed */   \
+    X(CAPACITY_SET, "capacity.set", EVF_N)                                                         \
+    X(POLICY_SET, "policy.set", EVF_FLAG) /* 1: an error freezes its node */                       \
+    X(OPERATION_ADD, "operation.add", EVF_ID | EVF_N | EVF_FLAG) /* tenant; class */               \
+    X(PLAN_APPLY, "plan.apply", EVF_OP | EVF_PLAN)                                                 \
+    X(RESULT, "result",                                                                            \
+      EVF_ID | EVF_ATTEMPT | EVF_FLAG | EVF_EXTRA | EVF_EXIT | EVF_MS |                            \
+          EVF_A)                                     /* task; outcome; ask; again; exports */      \
+    X(DATA_SET, "data.set", EVF_ID | EVF_A | EVF_OP) /* noderole; data digest */                   \
+    X(RERUN, "rerun", EVF_IDS | EVF_OP)              /* noderoles */                               \
+    X(RETRY_TASK, "task.retry", EVF_ID)                                                            \
+    X(RETRY_NODEROLE, "noderole.retry", EVF_ID)                                                    \
+    X(RETRY_OPERATION, "operation.retry", EVF_ID)                                                  \
+    X(CANCEL, "operation.cancel", EVF_ID | EVF_FLAG) /* abort */                                   \
+    X(RESUME, "operation.resume", EVF_ID)                                                          \
+    X(POKE, "task.poke", EVF_ID)                                                                   \
+    X(RESOLVE, "task.resolve", EVF_ID | EVF_FLAG) /* done, failed, again */
 #define INVENTORY_KINDS(X)                                                                         \
     X(NODE_CHANGED, "node.changed", EVF_ID)                                                        \
     X(DEPLOYMENT, "deployment.changed", EVF_ID)                                                    \
@@ -68,12 +71,11 @@ enum event_field {
 
 enum event_kind {
 #define X(id, name, fields) EVENT_##id,
-    EVENT_KINDS(X)
-    EVENT_ENGINE_COUNT,
+    EVENT_KINDS(X) EVENT_ENGINE_COUNT,
     EVENT_INVENTORY_FIRST = EVENT_ENGINE_COUNT - 1,
     INVENTORY_KINDS(X)
 #undef X
-    EVENT_KIND_COUNT
+        EVENT_KIND_COUNT
 };
 enum { RESOLVE_DONE, RESOLVE_FAILED, RESOLVE_AGAIN };
 

@@ -1,9 +1,10 @@
 /* plan.h - what a planner asks the engine to add, whole or not at all
  *
- * Immutable once made; lives in its own arena.  References to objects of this plan have PLAN_NEW set and
- * hold an index; references without it are ids of live objects.  plan_rebase() turns the former into
- * ids once ranges are reserved.  Both graphs of a plan are acyclic, together with what they hang on:
- * planners prove it, the engine checks it (cohort of a child above each parent; order edges by sort).
+ * Immutable once made; lives in its own arena.  References to objects of this plan have PLAN_NEW
+ * set and hold an index; references without it are ids of live objects.  plan_rebase() turns the
+ * former into ids once ranges are reserved.  Both graphs of a plan are acyclic, together with what
+ * they hang on: planners prove it, the engine checks it (cohort of a child above each parent; order
+ * edges by sort).
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef MODEL_PLAN_H
@@ -18,16 +19,17 @@
 
 #define PLAN_NEW (1u << 31)
 
-enum { /* plan_noderole.flags */
-    NODEROLE_F_RERUN_ALWAYS = 1u << 0, /* no early cut-off */
-    NODEROLE_F_DESTRUCTIVE  = 1u << 1, /* a success raises its incarnation; never re-run by itself */
-    NODEROLE_F_CLUSTER      = 1u << 2,
-    NODEROLE_F_IMPLICIT     = 1u << 3,
+enum {                                    /* plan_noderole.flags */
+       NODEROLE_F_RERUN_ALWAYS = 1u << 0, /* no early cut-off */
+       NODEROLE_F_DESTRUCTIVE = 1u
+                                << 1, /* a success raises its incarnation; never re-run by itself */
+       NODEROLE_F_CLUSTER = 1u << 2,
+       NODEROLE_F_IMPLICIT = 1u << 3,
 };
-enum { /* plan_def.flags */
-    DEF_F_SURVIVES_REBOOT = 1u << 0, /* the boot id is not part of its inputs */
-    DEF_F_TAKES_DOWN      = 1u << 1, /* its node is expected to fall silent while it runs */
-    DEF_F_OUTSIDE         = 1u << 2, /* reaches a provider or the server, not into the node */
+enum {                                  /* plan_def.flags */
+       DEF_F_SURVIVES_REBOOT = 1u << 0, /* the boot id is not part of its inputs */
+       DEF_F_TAKES_DOWN = 1u << 1,      /* its node is expected to fall silent while it runs */
+       DEF_F_OUTSIDE = 1u << 2,         /* reaches a provider or the server, not into the node */
 };
 
 struct plan_def { /* a task definition not known to the engine yet */
@@ -37,24 +39,24 @@ struct plan_def { /* a task definition not known to the engine yet */
     uint8_t repeat, hold, flags;
     uint32_t retries;
     uint64_t backoff_ms, timeout_ms, deadline_ms; /* timeout: one attempt; deadline: with waiting */
-    struct str body; /* JSON: type, params; for the worker */
+    struct str body;                              /* JSON: type, params; for the worker */
 };
 struct plan_noderole {
     struct str role;
     uint32_t node, deployment;
     uint32_t cohort;
     uint8_t flags;
-    uint64_t data;  /* digest of what it is configured with */
-    struct str user; /* its own data as JSON, "" for none */
+    uint64_t data;                /* digest of what it is configured with */
+    struct str user;              /* its own data as JSON, "" for none */
     uint32_t first_task, n_tasks; /* consecutive in plan.tasks; always an index, never an id */
     const uint32_t *parents;      /* refs */
     uint32_t n_parents;
 };
 struct plan_task {
-    uint32_t noderole; /* ref; of this plan */
-    uint32_t def;      /* ref into plan.defs, or id */
-    uint32_t weight;   /* longest remaining path, itself included */
-    uint32_t span;     /* index into plan.spans + 1, once rebased the id; 0: none */
+    uint32_t noderole;    /* ref; of this plan */
+    uint32_t def;         /* ref into plan.defs, or id */
+    uint32_t weight;      /* longest remaining path, itself included */
+    uint32_t span;        /* index into plan.spans + 1, once rebased the id; 0: none */
     const uint32_t *deps; /* refs: tasks that must have passed */
     uint32_t n_deps;
 };
@@ -66,7 +68,7 @@ struct plan_span {
     const uint32_t *pools; /* refs, each once */
     uint32_t n_pools;
 };
-struct plan_need { /* a need edge to a noderole that lives already (cluster peers) */
+struct plan_need {   /* a need edge to a noderole that lives already (cluster peers) */
     uint32_t child;  /* id */
     uint32_t parent; /* ref */
 };

@@ -1,13 +1,15 @@
 /* rows.h - what the store keeps, one list of columns per table
  *
- * Struct, SQL columns, binding, reading, checkpoints and equality come from these lists.  Each row has
- * a tenant and a realm and an integer key `id`.  KEY is the key, FIX is written at insert only, DYN is
- * rewritten by an update.  Engine rows are small and fixed; documents live in tables of their own so
- * that a state change never rewrites them.  sql/NNNN-*.sql must agree: a test compares.
+ * Struct, SQL columns, binding, reading, checkpoints and equality come from these lists.  Each row
+ * has a tenant and a realm and an integer key `id`.  KEY is the key, FIX is written at insert only,
+ * DYN is rewritten by an update.  Engine rows are small and fixed; documents live in tables of
+ * their own so that a state change never rewrites them.  sql/NNNN-*.sql must agree: a test
+ * compares.
  *
- * task.state never stores READY: it is PENDING with nothing left to wait for, and is derived at load.
- * attempt.id is task << 20 | number; a row whose outcome is ATTEMPT_OPEN is also the outbox entry of
- * its TASK message: the message may leave once the row is durable and is sent again until it ends.
+ * task.state never stores READY: it is PENDING with nothing left to wait for, and is derived at
+ * load. attempt.id is task << 20 | number; a row whose outcome is ATTEMPT_OPEN is also the outbox
+ * entry of its TASK message: the message may leave once the row is durable and is sent again until
+ * it ends.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef MODEL_ROWS_H
@@ -22,127 +24,320 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
 
 /*      type  name            role */
 #define ROW_META(X)                                                                                \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX)                                         \
-    X(U64, group_no, DYN)      /* the last group committed */                                      \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U64, group_no, DYN) /* the last group committed */                                           \
     X(U64, journal_seq, DYN)                                                                       \
-    X(U64, now_ms, DYN)        /* engine time */                                                   \
-    X(U32, next_node, DYN) X(U32, next_noderole, DYN) X(U32, next_task, DYN)                       \
-    X(U32, next_operation, DYN) X(U32, next_def, DYN) X(U32, next_span, DYN)                       \
-    X(U32, next_pool, DYN) X(U32, next_deployment, DYN) X(U32, next_token, DYN)                    \
-    X(U32, catalog, DYN)       /* live generation */                                               \
-    X(U32, suspect, DYN)       /* suspect self: 1 while no death is declared */                    \
-    X(U64, run_no, DYN)        /* raised at each start of a server */                              \
-    X(U64, tenant_floor, DYN)  /* what a tenant that wakes up starts from */                       \
-    X(U32, capacity, DYN)      /* workers' slots */                                                \
-    X(U8, freeze, DYN)         /* policy: an error freezes its node */                             \
-    X(TEXT, engine, DYN)       /* version that wrote it */
+    X(U64, now_ms, DYN) /* engine time */                                                          \
+    X(U32, next_node, DYN)                                                                         \
+    X(U32, next_noderole, DYN)                                                                     \
+    X(U32, next_task, DYN)                                                                         \
+    X(U32, next_operation, DYN)                                                                    \
+    X(U32, next_def, DYN)                                                                          \
+    X(U32, next_span, DYN)                                                                         \
+    X(U32, next_pool, DYN)                                                                         \
+    X(U32, next_deployment, DYN)                                                                   \
+    X(U32, next_token, DYN)                                                                        \
+    X(U32, catalog, DYN)      /* live generation */                                                \
+    X(U32, suspect, DYN)      /* suspect self: 1 while no death is declared */                     \
+    X(U64, run_no, DYN)       /* raised at each start of a server */                               \
+    X(U64, tenant_floor, DYN) /* what a tenant that wakes up starts from */                        \
+    X(U32, capacity, DYN)     /* workers' slots */                                                 \
+    X(U8, freeze, DYN)        /* policy: an error freezes its node */                              \
+    X(TEXT, engine, DYN)      /* version that wrote it */
 #define ROW_TENANT(X)                                                                              \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(TEXT, name, FIX)                      \
-    X(U64, served, DYN) X(U64, floor, DYN)
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, name, FIX)                                                                             \
+    X(U64, served, DYN)                                                                            \
+    X(U64, floor, DYN)
 #define ROW_TOKEN(X)                                                                               \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(TEXT, name, FIX)                      \
-    X(TEXT, hash, FIX) X(TEXT, scope, FIX) X(U64, created_ms, FIX) X(U8, revoked, DYN)
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, name, FIX)                                                                             \
+    X(TEXT, hash, FIX)                                                                             \
+    X(TEXT, scope, FIX)                                                                            \
+    X(U64, created_ms, FIX)                                                                        \
+    X(U8, revoked, DYN)
 #define ROW_DEPLOYMENT(X)                                                                          \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(TEXT, name, FIX)                      \
-    X(U32, parent, FIX) X(U64, created_ms, FIX) X(U32, rev, DYN) X(TEXT, body, DYN)
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, name, FIX)                                                                             \
+    X(U32, parent, FIX)                                                                            \
+    X(U64, created_ms, FIX)                                                                        \
+    X(U32, rev, DYN)                                                                               \
+    X(TEXT, body, DYN)
 #define ROW_CATALOG(X)                                                                             \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(TEXT, digest, FIX)                    \
-    X(TEXT, origin, FIX) X(U64, loaded_ms, FIX) X(TEXT, files, FIX) /* {path: text} */
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, digest, FIX)                                                                           \
+    X(TEXT, origin, FIX)                                                                           \
+    X(U64, loaded_ms, FIX)                                                                         \
+    X(TEXT, files, FIX) /* {path: text} */
 #define ROW_JIG(X)                                                                                 \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(TEXT, name, FIX)                      \
-    X(U8, active, DYN) X(U32, slots, DYN)
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, name, FIX)                                                                             \
+    X(U8, active, DYN)                                                                             \
+    X(U32, slots, DYN)
 #define ROW_POOL(X)                                                                                \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(TEXT, name, FIX)                      \
-    X(U32, size, DYN) X(U32, elsewhere, DYN) X(U8, closed, DYN) X(TEXT, note, DYN)
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, name, FIX)                                                                             \
+    X(U32, size, DYN)                                                                              \
+    X(U32, elsewhere, DYN)                                                                         \
+    X(U8, closed, DYN)                                                                             \
+    X(TEXT, note, DYN)
 #define ROW_NODE(X)                                                                                \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(TEXT, name, FIX)                      \
-    X(U8, available, DYN) X(U8, alive, DYN) X(U32, slots, DYN)                                     \
-    X(U64, machine, DYN) X(U64, boot, DYN) X(U64, silent_ms, DYN) X(U32, probes, DYN)              \
-    X(U64, away_until_ms, DYN) X(U8, gone, DYN)
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, name, FIX)                                                                             \
+    X(U8, available, DYN)                                                                          \
+    X(U8, alive, DYN)                                                                              \
+    X(U32, slots, DYN)                                                                             \
+    X(U64, machine, DYN)                                                                           \
+    X(U64, boot, DYN)                                                                              \
+    X(U64, silent_ms, DYN)                                                                         \
+    X(U32, probes, DYN)                                                                            \
+    X(U64, away_until_ms, DYN)                                                                     \
+    X(U8, gone, DYN)
 #define ROW_NODE_BODY(X) /* what the engine does not look at */                                    \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(U32, rev, DYN)                        \
-    X(U32, deployment, DYN) X(TEXT, body, DYN)
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U32, rev, DYN)                                                                               \
+    X(U32, deployment, DYN)                                                                        \
+    X(TEXT, body, DYN)
 #define ROW_DEF(X)                                                                                 \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(TEXT, name, FIX)                      \
-    X(TEXT, role, FIX) X(U32, jig, FIX) X(U64, digest, FIX) X(U8, repeat, FIX) X(U8, hold, FIX)    \
-    X(U8, flags, FIX) X(U32, retries, FIX) X(U64, backoff_ms, FIX) X(U64, timeout_ms, FIX)         \
-    X(U64, deadline_ms, FIX) X(TEXT, body, FIX)
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, name, FIX)                                                                             \
+    X(TEXT, role, FIX)                                                                             \
+    X(U32, jig, FIX)                                                                               \
+    X(U64, digest, FIX)                                                                            \
+    X(U8, repeat, FIX)                                                                             \
+    X(U8, hold, FIX)                                                                               \
+    X(U8, flags, FIX)                                                                              \
+    X(U32, retries, FIX)                                                                           \
+    X(U64, backoff_ms, FIX)                                                                        \
+    X(U64, timeout_ms, FIX)                                                                        \
+    X(U64, deadline_ms, FIX)                                                                       \
+    X(TEXT, body, FIX)
 #define ROW_OPERATION(X)                                                                           \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(TEXT, kind, FIX)                      \
-    X(TEXT, title, FIX) X(TEXT, actor, FIX) X(U8, class, FIX) X(U64, created_ms, FIX)              \
-    X(U8, state, DYN) X(U8, reason, DYN) X(U8, held, DYN) X(U64, served, DYN)                      \
-    X(U64, ended_ms, DYN) X(U32, total, DYN) X(U32, done, DYN) X(U32, failed, DYN)
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, kind, FIX)                                                                             \
+    X(TEXT, title, FIX)                                                                            \
+    X(TEXT, actor, FIX)                                                                            \
+    X(U8, class, FIX)                                                                              \
+    X(U64, created_ms, FIX)                                                                        \
+    X(U8, state, DYN)                                                                              \
+    X(U8, reason, DYN)                                                                             \
+    X(U8, held, DYN)                                                                               \
+    X(U64, served, DYN)                                                                            \
+    X(U64, ended_ms, DYN)                                                                          \
+    X(U32, total, DYN)                                                                             \
+    X(U32, done, DYN)                                                                              \
+    X(U32, failed, DYN)
 #define ROW_NODEROLE(X)                                                                            \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(TEXT, role, FIX)                      \
-    X(U32, node, FIX) X(U32, deployment, FIX) X(U32, first_task, FIX) X(U32, n_tasks, FIX)         \
-    X(U8, flags, FIX) X(BLOB, parents, DYN) X(U32, cohort, DYN) X(U8, state, DYN)                  \
-    X(U8, target, DYN) X(U8, reason, DYN) X(U8, mode, DYN) X(U32, generation, DYN)                 \
-    X(U32, incarnation, DYN) X(U32, operation, DYN) X(U32, run_count, DYN)                         \
-    X(U64, exports, DYN) X(U64, data, DYN) X(U64, inputs, DYN)
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, role, FIX)                                                                             \
+    X(U32, node, FIX)                                                                              \
+    X(U32, deployment, FIX)                                                                        \
+    X(U32, first_task, FIX)                                                                        \
+    X(U32, n_tasks, FIX)                                                                           \
+    X(U8, flags, FIX)                                                                              \
+    X(BLOB, parents, DYN)                                                                          \
+    X(U32, cohort, DYN)                                                                            \
+    X(U8, state, DYN)                                                                              \
+    X(U8, target, DYN)                                                                             \
+    X(U8, reason, DYN)                                                                             \
+    X(U8, mode, DYN)                                                                               \
+    X(U32, generation, DYN)                                                                        \
+    X(U32, incarnation, DYN)                                                                       \
+    X(U32, operation, DYN)                                                                         \
+    X(U32, run_count, DYN)                                                                         \
+    X(U64, exports, DYN)                                                                           \
+    X(U64, data, DYN)                                                                              \
+    X(U64, inputs, DYN)
 #define ROW_DOCUMENT(X) /* a noderole's data; same id */                                           \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(U32, rev, DYN)                        \
-    X(TEXT, user, DYN) X(TEXT, wall, DYN)
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U32, rev, DYN)                                                                               \
+    X(TEXT, user, DYN)                                                                             \
+    X(TEXT, wall, DYN)
 #define ROW_SPAN(X)                                                                                \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(BLOB, pools, FIX)                     \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(BLOB, pools, FIX)                                                                            \
     X(U8, held, DYN)
 #define ROW_TASK(X)                                                                                \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(U32, noderole, FIX)                   \
-    X(U32, def, FIX) X(U32, weight, FIX) X(U32, span, FIX) X(BLOB, deps, FIX)                      \
-    X(U8, state, DYN) X(U8, reason, DYN) X(U8, flags, DYN) X(U32, attempt, DYN)                    \
-    X(U32, tries, DYN) X(U64, wake_ms, DYN) X(U64, done_digest, DYN)
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U32, noderole, FIX)                                                                          \
+    X(U32, def, FIX)                                                                               \
+    X(U32, weight, FIX)                                                                            \
+    X(U32, span, FIX)                                                                              \
+    X(BLOB, deps, FIX)                                                                             \
+    X(U8, state, DYN)                                                                              \
+    X(U8, reason, DYN)                                                                             \
+    X(U8, flags, DYN)                                                                              \
+    X(U32, attempt, DYN)                                                                           \
+    X(U32, tries, DYN)                                                                             \
+    X(U64, wake_ms, DYN)                                                                           \
+    X(U64, done_digest, DYN)
 #define ROW_ATTEMPT(X)                                                                             \
-    X(U64, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(U32, node, FIX)                       \
-    X(U32, generation, FIX) X(U64, started_ms, FIX) X(U64, started_wall_ms, FIX)                   \
-    X(U64, input, FIX) X(U8, outcome, DYN) X(U8, flags, DYN) X(U32, asks, DYN)                     \
-    X(U64, wake_ms, DYN) X(U64, deadline_ms, DYN) X(U64, ended_ms, DYN)                            \
-    X(I64, exit_code, DYN) X(TEXT, note, DYN)
+    X(U64, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U32, node, FIX)                                                                              \
+    X(U32, generation, FIX)                                                                        \
+    X(U64, started_ms, FIX)                                                                        \
+    X(U64, started_wall_ms, FIX)                                                                   \
+    X(U64, input, FIX)                                                                             \
+    X(U8, outcome, DYN)                                                                            \
+    X(U8, flags, DYN)                                                                              \
+    X(U32, asks, DYN)                                                                              \
+    X(U64, wake_ms, DYN)                                                                           \
+    X(U64, deadline_ms, DYN)                                                                       \
+    X(U64, ended_ms, DYN)                                                                          \
+    X(I64, exit_code, DYN)                                                                         \
+    X(TEXT, note, DYN)
 #define ROW_JOURNAL(X)                                                                             \
-    X(U64, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(U64, at_ms, FIX)                      \
-    X(U64, wall_ms, FIX) X(U8, kind, FIX) X(TEXT, actor, FIX) X(TEXT, input, FIX)                  \
+    X(U64, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U64, at_ms, FIX)                                                                             \
+    X(U64, wall_ms, FIX)                                                                           \
+    X(U8, kind, FIX)                                                                               \
+    X(TEXT, actor, FIX)                                                                            \
+    X(TEXT, input, FIX)                                                                            \
     X(TEXT, changes, FIX)
 #define ROW_PLAN(X) /* what was applied, for replay */                                             \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(U64, journal, FIX) X(BLOB, body, FIX)
-#define ROW_CONE(X) /* rows of a large loss, kept until each is in its place (server/redo.h) */      \
-    X(U32, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(U32, reason, FIX)                     \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U64, journal, FIX)                                                                           \
+    X(BLOB, body, FIX)
+#define ROW_CONE(X) /* rows of a large loss, kept until each is in its place (server/redo.h) */    \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U32, reason, FIX)                                                                            \
     X(BLOB, body, FIX)
 #define ROW_IDEMPOTENT(X)                                                                          \
-    X(U64, id, KEY) X(U32, tenant, FIX) X(U32, realm, FIX) X(U64, request, FIX)                    \
-    X(U64, created_ms, FIX) X(U32, status, FIX) X(TEXT, reply, FIX)
+    X(U64, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U64, request, FIX)                                                                           \
+    X(U64, created_ms, FIX)                                                                        \
+    X(U32, status, FIX)                                                                            \
+    X(TEXT, reply, FIX)
 
 #define ROW_TABLES(X)                                                                              \
-    X(META, meta) X(TENANT, tenant) X(TOKEN, token) X(DEPLOYMENT, deployment)                      \
-    X(CATALOG, catalog) X(JIG, jig) X(POOL, pool) X(NODE, node) X(NODE_BODY, node_body)            \
-    X(DEF, def) X(OPERATION, operation) X(NODEROLE, noderole) X(DOCUMENT, document)                \
-    X(SPAN, span) X(TASK, task) X(ATTEMPT, attempt) X(CONE, cone) X(IDEMPOTENT, idempotent)        \
-    X(PLAN, plan) X(JOURNAL, journal)
+    X(META, meta)                                                                                  \
+    X(TENANT, tenant)                                                                              \
+    X(TOKEN, token)                                                                                \
+    X(DEPLOYMENT, deployment)                                                                      \
+    X(CATALOG, catalog)                                                                            \
+    X(JIG, jig)                                                                                    \
+    X(POOL, pool)                                                                                  \
+    X(NODE, node)                                                                                  \
+    X(NODE_BODY, node_body)                                                                        \
+    X(DEF, def)                                                                                    \
+    X(OPERATION, operation)                                                                        \
+    X(NODEROLE, noderole)                                                                          \
+    X(DOCUMENT, document)                                                                          \
+    X(SPAN, span)                                                                                  \
+    X(TASK, task)                                                                                  \
+    X(ATTEMPT, attempt)                                                                            \
+    X(CONE, cone)                                                                                  \
+    X(IDEMPOTENT, idempotent)                                                                      \
+    X(PLAN, plan)                                                                                  \
+    X(JOURNAL, journal)
 
-#define ROW_C_U8 uint8_t
-#define ROW_C_U32 uint32_t
-#define ROW_C_U64 uint64_t
-#define ROW_C_I64 int64_t
-#define ROW_C_TEXT struct str
-#define ROW_C_BLOB struct str
+#define ROW_C_U8            uint8_t
+#define ROW_C_U32           uint32_t
+#define ROW_C_U64           uint64_t
+#define ROW_C_I64           int64_t
+#define ROW_C_TEXT          struct str
+#define ROW_C_BLOB          struct str
 #define X(type, name, role) ROW_C_##type name;
-struct row_meta { ROW_META(X) };
-struct row_tenant { ROW_TENANT(X) };
-struct row_token { ROW_TOKEN(X) };
-struct row_deployment { ROW_DEPLOYMENT(X) };
-struct row_catalog { ROW_CATALOG(X) };
-struct row_jig { ROW_JIG(X) };
-struct row_pool { ROW_POOL(X) };
-struct row_node { ROW_NODE(X) };
-struct row_node_body { ROW_NODE_BODY(X) };
-struct row_def { ROW_DEF(X) };
-struct row_operation { ROW_OPERATION(X) };
-struct row_noderole { ROW_NODEROLE(X) };
-struct row_document { ROW_DOCUMENT(X) };
-struct row_span { ROW_SPAN(X) };
-struct row_task { ROW_TASK(X) };
-struct row_attempt { ROW_ATTEMPT(X) };
-struct row_journal { ROW_JOURNAL(X) };
-struct row_plan { ROW_PLAN(X) };
-struct row_cone { ROW_CONE(X) };
-struct row_idempotent { ROW_IDEMPOTENT(X) };
+struct row_meta {
+    ROW_META(X)
+};
+struct row_tenant {
+    ROW_TENANT(X)
+};
+struct row_token {
+    ROW_TOKEN(X)
+};
+struct row_deployment {
+    ROW_DEPLOYMENT(X)
+};
+struct row_catalog {
+    ROW_CATALOG(X)
+};
+struct row_jig {
+    ROW_JIG(X)
+};
+struct row_pool {
+    ROW_POOL(X)
+};
+struct row_node {
+    ROW_NODE(X)
+};
+struct row_node_body {
+    ROW_NODE_BODY(X)
+};
+struct row_def {
+    ROW_DEF(X)
+};
+struct row_operation {
+    ROW_OPERATION(X)
+};
+struct row_noderole {
+    ROW_NODEROLE(X)
+};
+struct row_document {
+    ROW_DOCUMENT(X)
+};
+struct row_span {
+    ROW_SPAN(X)
+};
+struct row_task {
+    ROW_TASK(X)
+};
+struct row_attempt {
+    ROW_ATTEMPT(X)
+};
+struct row_journal {
+    ROW_JOURNAL(X)
+};
+struct row_plan {
+    ROW_PLAN(X)
+};
+struct row_cone {
+    ROW_CONE(X)
+};
+struct row_idempotent {
+    ROW_IDEMPOTENT(X)
+};
 #undef X
 /* Room for a row of any table. */
 union row_any {
@@ -155,7 +350,7 @@ enum row_table {
 #define X(id, name) ROWS_##id,
     ROW_TABLES(X)
 #undef X
-    ROWS_COUNT
+        ROWS_COUNT
 };
 enum row_type { ROW_U8, ROW_U32, ROW_U64, ROW_I64, ROW_TEXT, ROW_BLOB };
 enum row_role { ROW_KEY, ROW_FIX, ROW_DYN };

@@ -11,110 +11,164 @@
 #include <stdint.h>
 
 #define NODEROLE_STATES(X)                                                                         \
-    X(PROPOSED) X(BLOCKED) X(TODO) X(TRANSITION) X(ACTIVE) X(STALE) X(ERROR) X(REMOVING) X(REMOVED)
+    X(PROPOSED)                                                                                    \
+    X(BLOCKED)                                                                                     \
+    X(TODO)                                                                                        \
+    X(TRANSITION)                                                                                  \
+    X(ACTIVE)                                                                                      \
+    X(STALE)                                                                                       \
+    X(ERROR)                                                                                       \
+    X(REMOVING)                                                                                    \
+    X(REMOVED)
 #define TASK_STATES(X)                                                                             \
-    X(PENDING) X(READY) X(RUNNING) X(WAITING) X(DONE) X(SKIPPED) X(TOLERATED) X(FAILED)            \
-    X(DEP_FAILED) X(CANCELLED)
+    X(PENDING)                                                                                     \
+    X(READY)                                                                                       \
+    X(RUNNING)                                                                                     \
+    X(WAITING)                                                                                     \
+    X(DONE)                                                                                        \
+    X(SKIPPED)                                                                                     \
+    X(TOLERATED)                                                                                   \
+    X(FAILED)                                                                                      \
+    X(DEP_FAILED)                                                                                  \
+    X(CANCELLED)
 /* What can happen to a task; states and events make the table in annealer/task_fsm.c. */
 #define TASK_EVENTS(X)                                                                             \
-    X(DEPS_MET)    /* nothing blocks it any more */                                                \
-    X(DEPS_LOST)   /* something blocks it again */                                                 \
-    X(START)       /* the scheduler grants a slot */                                               \
-    X(OK)          /* the live attempt succeeded */                                                \
-    X(FAIL)        /* failed for good */                                                           \
-    X(FAIL_RETRY)  /* failed, budget left: wait for the back-off */                                \
-    X(NOT_YET)     /* the live attempt asks to be asked again */                                   \
-    X(ASK)         /* a waiting attempt is asked again */                                          \
-    X(CANCEL)      /* its operation was cancelled */                                               \
-    X(RESET)       /* loss, refresh or retry: a new run begins */                                  \
-    X(UNCHANGED)   /* early cut-off: same inputs as at the last success */                         \
-    X(SKIP)        /* condition false, or teardown of a gone machine */                            \
-    X(TOLERATE)    /* failed within its join's tolerance */                                        \
-    X(DEP_FAIL)    /* a task it needs failed for good and its operation has ended */
-#define ALIVE_STATES(X) X(UNKNOWN, "unknown") X(ALIVE, "alive") X(AWAY, "away") X(DEAD, "dead")
+    X(DEPS_MET)   /* nothing blocks it any more */                                                 \
+    X(DEPS_LOST)  /* something blocks it again */                                                  \
+    X(START)      /* the scheduler grants a slot */                                                \
+    X(OK)         /* the live attempt succeeded */                                                 \
+    X(FAIL)       /* failed for good */                                                            \
+    X(FAIL_RETRY) /* failed, budget left: wait for the back-off */                                 \
+    X(NOT_YET)    /* the live attempt asks to be asked again */                                    \
+    X(ASK)        /* a waiting attempt is asked again */                                           \
+    X(CANCEL)     /* its operation was cancelled */                                                \
+    X(RESET)      /* loss, refresh or retry: a new run begins */                                   \
+    X(UNCHANGED)  /* early cut-off: same inputs as at the last success */                          \
+    X(SKIP)       /* condition false, or teardown of a gone machine */                             \
+    X(TOLERATE)   /* failed within its join's tolerance */                                         \
+    X(DEP_FAIL)   /* a task it needs failed for good and its operation has ended */
+#define ALIVE_STATES(X)                                                                            \
+    X(UNKNOWN, "unknown")                                                                          \
+    X(ALIVE, "alive")                                                                              \
+    X(AWAY, "away")                                                                                \
+    X(DEAD, "dead")
 #define OPERATION_STATES(X)                                                                        \
-    X(RUNNING, "running") X(SUCCEEDED, "succeeded") X(TOLERATED, "succeeded-with-failures")        \
-    X(FAILED, "failed") X(CANCELLED, "cancelled") X(SUPERSEDED, "superseded")
-#define REPEATS(X) X(SAFE, "safe") X(TOKEN, "token") X(ONCE, "once")
-#define HOLDS(X) X(NOTHING, "nothing") X(NODE, "node") /* what a WAITING task keeps of its node */
-#define REACHES(X) X(NODE, "node") X(OUTSIDE, "outside") /* does the jig reach into the node? */
-#define CLASSES(X) X(URGENT, "urgent") X(NORMAL, "normal") X(BACKGROUND, "background")
-#define TARGETS(X) X(RUNNING, "running") X(STOPPED, "stopped") X(ABSENT, "absent")
+    X(RUNNING, "running")                                                                          \
+    X(SUCCEEDED, "succeeded")                                                                      \
+    X(TOLERATED, "succeeded-with-failures")                                                        \
+    X(FAILED, "failed")                                                                            \
+    X(CANCELLED, "cancelled")                                                                      \
+    X(SUPERSEDED, "superseded")
+#define REPEATS(X)                                                                                 \
+    X(SAFE, "safe")                                                                                \
+    X(TOKEN, "token")                                                                              \
+    X(ONCE, "once")
+#define HOLDS(X)                                                                                   \
+    X(NOTHING, "nothing")                                                                          \
+    X(NODE, "node") /* what a WAITING task keeps of its node */
+#define REACHES(X)                                                                                 \
+    X(NODE, "node")                                                                                \
+    X(OUTSIDE, "outside") /* does the jig reach into the node? */
+#define CLASSES(X)                                                                                 \
+    X(URGENT, "urgent")                                                                            \
+    X(NORMAL, "normal")                                                                            \
+    X(BACKGROUND, "background")
+#define TARGETS(X)                                                                                 \
+    X(RUNNING, "running")                                                                          \
+    X(STOPPED, "stopped")                                                                          \
+    X(ABSENT, "absent")
 /* Why something is as it is: kept with the object and shown by `anneal why`. */
 #define REASONS(X)                                                                                 \
-    X(NONE, "") X(UNCHANGED, "unchanged") X(UNCERTAIN, "uncertain") X(TIMEOUT, "timeout")          \
-    X(DEADLINE, "deadline") X(LOST, "lost") X(EXIT, "exit") X(REFUSED, "refused")                  \
-    X(REPLACED, "replaced") X(NODE_DEAD, "node-dead") X(PARENT_LOST, "parent-lost")                \
-    X(RERUN, "rerun") X(DATA, "data") X(EXPORTS, "exports") X(REBOOT, "reboot")                    \
-    X(RETRY, "retry") X(CANCELLED, "cancelled") X(STALLED, "stalled") X(RESOLVED, "resolved")      \
-    X(DEPENDENCY, "dependency") X(BACKOFF, "back-off") X(ABORTED, "aborted") X(JOIN, "join")       \
+    X(NONE, "")                                                                                    \
+    X(UNCHANGED, "unchanged")                                                                      \
+    X(UNCERTAIN, "uncertain")                                                                      \
+    X(TIMEOUT, "timeout")                                                                          \
+    X(DEADLINE, "deadline")                                                                        \
+    X(LOST, "lost")                                                                                \
+    X(EXIT, "exit")                                                                                \
+    X(REFUSED, "refused")                                                                          \
+    X(REPLACED, "replaced")                                                                        \
+    X(NODE_DEAD, "node-dead")                                                                      \
+    X(PARENT_LOST, "parent-lost")                                                                  \
+    X(RERUN, "rerun")                                                                              \
+    X(DATA, "data")                                                                                \
+    X(EXPORTS, "exports")                                                                          \
+    X(REBOOT, "reboot")                                                                            \
+    X(RETRY, "retry")                                                                              \
+    X(CANCELLED, "cancelled")                                                                      \
+    X(STALLED, "stalled")                                                                          \
+    X(RESOLVED, "resolved")                                                                        \
+    X(DEPENDENCY, "dependency")                                                                    \
+    X(BACKOFF, "back-off")                                                                         \
+    X(ABORTED, "aborted")                                                                          \
+    X(JOIN, "join")                                                                                \
     X(CATALOG, "catalog")
 
 enum noderole_state {
 #define X(id) NODEROLE_##id,
     NODEROLE_STATES(X)
 #undef X
-    NODEROLE_STATE_COUNT
+        NODEROLE_STATE_COUNT
 };
 enum task_state {
 #define X(id) TASK_##id,
     TASK_STATES(X)
 #undef X
-    TASK_STATE_COUNT
+        TASK_STATE_COUNT
 };
 enum task_event {
 #define X(id) TASKEV_##id,
     TASK_EVENTS(X)
 #undef X
-    TASKEV_COUNT
+        TASKEV_COUNT
 };
 enum alive_state {
 #define X(id, text) ALIVE_##id,
     ALIVE_STATES(X)
 #undef X
-    ALIVE_STATE_COUNT
+        ALIVE_STATE_COUNT
 };
 enum operation_state {
 #define X(id, text) OPERATION_##id,
     OPERATION_STATES(X)
 #undef X
-    OPERATION_STATE_COUNT
+        OPERATION_STATE_COUNT
 };
 enum repeat {
 #define X(id, text) REPEAT_##id,
     REPEATS(X)
 #undef X
-    REPEAT_COUNT
+        REPEAT_COUNT
 };
 enum hold {
 #define X(id, text) HOLD_##id,
     HOLDS(X)
 #undef X
-    HOLD_COUNT
+        HOLD_COUNT
 };
 enum reach {
 #define X(id, text) REACH_##id,
     REACHES(X)
 #undef X
-    REACH_COUNT
+        REACH_COUNT
 };
 enum start_class {
 #define X(id, text) CLASS_##id,
     CLASSES(X)
 #undef X
-    CLASS_COUNT
+        CLASS_COUNT
 };
 enum target {
 #define X(id, text) TARGET_##id,
     TARGETS(X)
 #undef X
-    TARGET_COUNT
+        TARGET_COUNT
 };
 enum reason {
 #define X(id, text) REASON_##id,
     REASONS(X)
 #undef X
-    REASON_COUNT
+        REASON_COUNT
 };
 
 const char *noderole_state_name(enum noderole_state s);

@@ -1,7 +1,8 @@
 /* attemptlog.c - what attempts printed, one file each, kept apart from the store
  *
- * Chunks come in order from the worker and are appended as they come; a reader follows by offset.  Losing the end of a
- * log in a crash loses no state, so there is no fsync.  logs/<task / 1000>/<task>.<attempt>.log
+ * Chunks come in order from the worker and are appended as they come; a reader follows by offset.
+ * Losing the end of a log in a crash loses no state, so there is no fsync.  logs/<task /
+ * 1000>/<task>.<attempt>.log
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>

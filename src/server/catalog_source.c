@@ -1,8 +1,9 @@
-/* catalog_source.c - catalogs as the store keeps them, and what a new generation brings to the engine
+/* catalog_source.c - catalogs as the store keeps them, and what a new generation brings to the
+ * engine
  *
- * A generation is stored as its files, so that a restart needs no directory and a plan can name what it was made
- * from.  Jigs and pools live in the engine across generations: a new one adds what is missing and
- * leaves switches and sizes that an operator may have set.
+ * A generation is stored as its files, so that a restart needs no directory and a plan can name
+ * what it was made from.  Jigs and pools live in the engine across generations: a new one adds what
+ * is missing and leaves switches and sizes that an operator may have set.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/server_i.h"

@@ -1,8 +1,9 @@
 /* checkpoint.c - taking checkpoints and keeping the journal within its bounds
  *
- * The state is serialised on the loop thread when memory equals the store (nothing open, nothing flying); chunks are
- * written by the writer thread between groups, so that no transaction is long.  Events go only once a
- * checkpoint above them is complete: what is kept can always be replayed from its beginning.
+ * The state is serialised on the loop thread when memory equals the store (nothing open, nothing
+ * flying); chunks are written by the writer thread between groups, so that no transaction is long.
+ * Events go only once a checkpoint above them is complete: what is kept can always be replayed from
+ * its beginning.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/checkpoint.h"
@@ -83,8 +84,8 @@ static int older(void *arg, enum row_table t, const void *row, struct err *e)
     return 0;
 }
 
-/* The checkpoint to keep from: the newest one whose own event is older than journal_keep, or, when the store is too
- * large, the newest of all. */
+/* The checkpoint to keep from: the newest one whose own event is older than journal_keep, or, when
+ * the store is too large, the newest of all. */
 static uint64_t trim_point(struct server *s)
 {
     struct err e;
@@ -102,7 +103,8 @@ static uint64_t trim_point(struct server *s)
 void checkpoint_consider(struct server *s)
 {
     uint64_t seq = commit_seq(s->commit);
-    uint64_t every = (uint64_t)anneal_task_end(s->engine) * 2; /* a large state is copied less often */
+    uint64_t every = (uint64_t)anneal_task_end(s->engine) *
+                     2; /* a large state is copied less often */
     if (every < CHECKPOINT_EVERY)
         every = CHECKPOINT_EVERY;
     if (s->checkpointing || s->flying || commit_has_work(s->commit) ||

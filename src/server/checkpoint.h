@@ -1,14 +1,15 @@
 /* checkpoint.h - whole engine states in the store, from which the journal can be replayed
  *
- * One is taken when a new store is made (seq 0 needs none: an empty engine), and then each time the journal has grown by
- * enough; retention drops whole checkpoints with the journal before them.
+ * One is taken when a new store is made (seq 0 needs none: an empty engine), and then each time the
+ * journal has grown by enough; retention drops whole checkpoints with the journal before them.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef SERVER_CHECKPOINT_H
 #define SERVER_CHECKPOINT_H
 
 struct server;
-/* Called when a group is durable and nothing is open: takes one if it is time, and trims what is too old. */
+/* Called when a group is durable and nothing is open: takes one if it is time, and trims what is
+ * too old. */
 void checkpoint_consider(struct server *s);
 
 #endif

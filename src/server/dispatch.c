@@ -1,8 +1,9 @@
 /* dispatch.c - between the commit step and the workers
  *
- * Out: when a group is durable, its starts become TASK messages and its results are acknowledged.  In: results become
- * events, beats renew leases, what workers offer becomes capacity.  What arrives while two groups are
- * ahead waits in the inbox.  Parameters and data are rendered here, once, and go out byte for byte.
+ * Out: when a group is durable, its starts become TASK messages and its results are acknowledged.
+ * In: results become events, beats renew leases, what workers offer becomes capacity.  What arrives
+ * while two groups are ahead waits in the inbox.  Parameters and data are rendered here, once, and
+ * go out byte for byte.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
@@ -68,11 +69,18 @@ static void send_task(struct server *s, struct arena *mem, const struct dispatch
     SCOPED_BUF(data);
     char key[64], digest[DIGEST_HEX];
     snprintf(key, sizeof key, "t%u-g%u", d->task, nr.generation);
-    struct taskmsg m = {.kind = TASKMSG_TASK, .task = d->task, .attempt = d->attempt,
-                        .ask = d->asks, .jig = str_of(def->type), .name = str_of(def->name),
-                        .node = str_of(node->name), .address = str_of(node_address(mem, node)),
-                        .key = str_of(key), .params = str_of(def->params),
-                        .timeout_ms = def->timeout_ms, .grace_ms = STOP_GRACE_MS};
+    struct taskmsg m = {.kind = TASKMSG_TASK,
+                        .task = d->task,
+                        .attempt = d->attempt,
+                        .ask = d->asks,
+                        .jig = str_of(def->type),
+                        .name = str_of(def->name),
+                        .node = str_of(node->name),
+                        .address = str_of(node_address(mem, node)),
+                        .key = str_of(key),
+                        .params = str_of(def->params),
+                        .timeout_ms = def->timeout_ms,
+                        .grace_ms = STOP_GRACE_MS};
     m.data = render_data(s, mem, &data, &s->inv.noderoles.at[t.noderole]);
     taskmsg_digest(m.params, m.data, digest);
     m.digest = str_of(digest);
@@ -105,15 +113,18 @@ void dispatch_group(struct server *s, const struct group *g)
             arena_reset(&mem);
     }
     for (size_t i = 0; i < g->stops.n; i++)
-        send(s, &(struct taskmsg){.kind = TASKMSG_CANCEL, .task = g->stops.at[i].task,
+        send(s, &(struct taskmsg){.kind = TASKMSG_CANCEL,
+                                  .task = g->stops.at[i].task,
                                   .attempt = g->stops.at[i].attempt,
-                                  .ask = g->stops.at[i].asks, .grace_ms = STOP_GRACE_MS});
+                                  .ask = g->stops.at[i].asks,
+                                  .grace_ms = STOP_GRACE_MS});
     queue_flush(s->queue);
 }
 
 /* ---- in: results ---- */
 
-/* What the task returned joins the noderole's wall; the digest of the whole tells children whether to look again. */
+/* What the task returned joins the noderole's wall; the digest of the whole tells children whether
+ * to look again. */
 static uint64_t keep_returns(struct server *s, uint32_t noderole, struct str returns)
 {
     SCOPED_ARENA(mem);
@@ -129,7 +140,10 @@ static uint64_t keep_returns(struct server *s, uint32_t noderole, struct str ret
     if (!n->wall || strcmp(n->wall, text.data) != 0) {
         free(n->wall);
         n->wall = xstrndup(text.data, text.len);
-        struct row_document row = {.id = noderole, .tenant = 1, .realm = 1, .rev = n->rev,
+        struct row_document row = {.id = noderole,
+                                   .tenant = 1,
+                                   .realm = 1,
+                                   .rev = n->rev,
                                    .user = str_of(n->user ? n->user : ""),
                                    .wall = str_of(n->wall)};
         commit_row(s->commit, ROWS_DOCUMENT, ROW_UPDATE, &row);
@@ -148,8 +162,12 @@ static int on_result(struct server *s, const struct taskmsg *m)
     }
     bool current = v.state == TASK_RUNNING && v.attempt == m->attempt && v.asks == m->ask &&
                    !v.superseded_runs;
-    struct event ev = {.kind = EVENT_RESULT, .id = m->task, .attempt = m->attempt,
-                       .extra = m->ask, .flag = (uint8_t)m->outcome, .exit_code = m->exit_code,
+    struct event ev = {.kind = EVENT_RESULT,
+                       .id = m->task,
+                       .attempt = m->attempt,
+                       .extra = m->ask,
+                       .flag = (uint8_t)m->outcome,
+                       .exit_code = m->exit_code,
                        .ms = m->again_ms};
     if (server_writable(s, &e) < 0)
         return -1;
@@ -182,8 +200,7 @@ static bool has_jig(const struct worker_info *w, const char *implementation)
 
 static const char *implementation_of(const struct server *s, const char *jig)
 {
-    const struct catalog_jig *j =
-        s->catalog ? catalog_jig_get(s->catalog, str_of(jig)) : NULL;
+    const struct catalog_jig *j = s->catalog ? catalog_jig_get(s->catalog, str_of(jig)) : NULL;
     return j ? j->implementation.s : jig;
 }
 
@@ -240,7 +257,8 @@ static void on_beat(struct server *s, const struct taskmsg *m)
     w->running = m->n_held;
     for (uint32_t i = 0; i < m->n_held; i++)
         lease_claim(s->lease, m->held[i].task, m->held[i].attempt, w->seen_ms);
-    /* The queue is inside this process, and so is its only worker: what it does not hold, nobody does. */
+    /* The queue is inside this process, and so is its only worker: what it does not hold, nobody
+     * does. */
     if (m->kind == TASKMSG_HELLO)
         lease_all_reported(s->lease, lease_over, s);
     if (m->kind == TASKMSG_BEAT)
@@ -333,7 +351,10 @@ static void lease_over(void *arg, uint32_t task, uint32_t attempt)
     struct err e;
     if (!anneal_task(s->engine, task, &v) || !anneal_attempt_open(s->engine, task, attempt))
         return;
-    struct event ev = {.kind = EVENT_RESULT, .id = task, .attempt = attempt, .extra = v.asks,
+    struct event ev = {.kind = EVENT_RESULT,
+                       .id = task,
+                       .attempt = attempt,
+                       .extra = v.asks,
                        .flag = OUTCOME_LOST};
     struct commit_note note = server_note(NULL, NULL);
     note.text = "no worker answers for it";

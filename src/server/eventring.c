@@ -1,7 +1,8 @@
 /* eventring.c - durable events in memory, for whoever follows them
  *
- * The newest events are kept as JSON, formatted once when their group is durable.  Whoever asks for older ones gets
- * them from the store, and learns where the kept journal begins if retention has taken some away.
+ * The newest events are kept as JSON, formatted once when their group is durable.  Whoever asks for
+ * older ones gets them from the store, and learns where the kept journal begins if retention has
+ * taken some away.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
@@ -84,8 +85,8 @@ int server_events_read(struct server *s, const struct caller *who, uint64_t sinc
         return 0;
     }
     struct reading rd = {b, who->tenant, since, 0};
-    int r = store_range(s->reader, ROWS_JOURNAL, since + 1, s->ring_last, false, max, read_row,
-                        &rd, e);
+    int r = store_range(s->reader, ROWS_JOURNAL, since + 1, s->ring_last, false, max, read_row, &rd,
+                        e);
     if (r < 0)
         return r;
     *ret_last = rd.last > since ? rd.last : s->ring_first - 1;

@@ -163,10 +163,7 @@ int server_admin_confirm_dead(struct server *s, const struct server_call *c, str
     struct commit_note note = server_note(c, NULL);
     struct value *v = value_map(c->mem);
     int rc = server_writable(s, e);
-    /* With no deaths held back there is nothing to do, and nothing wrong with saying so twice. */
-    if (rc >= 0 && anneal_suspect(s->engine))
-        rc = server_apply(s, &ev, &note, NULL, e);
-    if (rc < 0)
+    if (rc < 0 || (rc = server_apply(s, &ev, &note, NULL, e)) < 0)
         return rc;
     value_put_bool(c->mem, v, "suspect", anneal_suspect(s->engine));
     r->body = v;

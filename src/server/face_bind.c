@@ -1,7 +1,8 @@
 /* face_bind.c - asking for work: catalogs, bindings, data, re-runs
  *
- * Each request is planned purely, then applied whole in one group: the operation, the plan, what the inventory must know.
- * A refusal leaves nothing behind; a dry run is the same without the last step.
+ * Each request is planned purely, then applied whole in one group: the operation, the plan, what
+ * the inventory must know. A refusal leaves nothing behind; a dry run is the same without the last
+ * step.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
@@ -70,9 +71,13 @@ int server_catalog_load(struct server *s, const struct server_call *c, struct se
             char hex[DIGEST_HEX];
             json_write(&text, files, 0);
             digest_hex(&cat->digest, hex);
-            struct row_catalog row = {.id = number, .tenant = 1, .realm = 1,
-                                      .digest = str_of(hex), .origin = str_of(origin),
-                                      .loaded_ms = now, .files = buf_str(&text)};
+            struct row_catalog row = {.id = number,
+                                      .tenant = 1,
+                                      .realm = 1,
+                                      .digest = str_of(hex),
+                                      .origin = str_of(origin),
+                                      .loaded_ms = now,
+                                      .files = buf_str(&text)};
             struct commit_note note = server_note(c, NULL);
             struct event ev = {.kind = EVENT_CATALOG, .id = number};
             catalog_unref(s->catalog);
@@ -137,12 +142,11 @@ static int apply_plan(struct server *s, const struct server_call *c, struct plan
                 (unsigned long long)s->opts->max_tasks);
         return err_hint(e, "raise max_tasks in the configuration");
     }
-    int rc = face_operation_add(s, c, "bind", title, (enum start_class)class, ret_op, e);
+    int rc = face_operation_add(s, c, "bind", title, (enum start_class) class, ret_op, e);
     if (rc < 0)
         return rc;
     plan_rebase(plan, anneal_def_end(s->engine), anneal_noderole_end(s->engine),
-                anneal_task_end(s->engine), anneal_span_end(s->engine),
-                anneal_pool_end(s->engine));
+                anneal_task_end(s->engine), anneal_span_end(s->engine), anneal_pool_end(s->engine));
     struct event ev = {.kind = EVENT_PLAN_APPLY, .op = *ret_op, .plan = plan};
     struct commit_note note = server_note(c, NULL);
     if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
@@ -195,9 +199,9 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
         return rc;
     struct value *v = value_map(c->mem);
     value_set(c->mem, v, "operation", dry ? value_null(c->mem) : view_operation(s, c->mem, op));
-    value_set(c->mem, v, "steps",
-              steps ? planner_steps_value(c->mem, steps) : value_list(c->mem));
-    value_set(c->mem, v, "noderoles", new_noderoles(c->mem, plan, !dry && plan->n_noderoles <= 10000));
+    value_set(c->mem, v, "steps", steps ? planner_steps_value(c->mem, steps) : value_list(c->mem));
+    value_set(c->mem, v, "noderoles",
+              new_noderoles(c->mem, plan, !dry && plan->n_noderoles <= 10000));
     value_put_int(c->mem, v, "tasks", plan->n_tasks);
     r->body = v;
     r->accepted = !dry;
@@ -238,8 +242,12 @@ int server_noderole_data(struct server *s, const struct server_call *c, struct s
     free(n->user);
     n->user = xstrndup(text.data, text.len);
     n->rev++;
-    struct row_document row = {.id = id, .tenant = c->who->tenant, .realm = 1, .rev = n->rev,
-                               .user = buf_str(&text), .wall = str_of(n->wall ? n->wall : "")};
+    struct row_document row = {.id = id,
+                               .tenant = c->who->tenant,
+                               .realm = 1,
+                               .rev = n->rev,
+                               .user = buf_str(&text),
+                               .wall = str_of(n->wall ? n->wall : "")};
     commit_row(s->commit, ROWS_DOCUMENT, ROW_UPDATE, &row);
     r->body = view_noderole(s, c->mem, id, true);
     r->rev = n->rev;
@@ -317,8 +325,9 @@ int server_role_rerun(struct server *s, const struct server_call *c, struct serv
         return err_at(e, "/nodes");
     }
     for (uint32_t d = 1; d < s->inv.deployments.n; d++) {
-        const struct id_list *l =
-            deployment && d != deployment ? NULL : inventory_instances(&s->inv, (uint32_t)role, d);
+        const struct id_list *l = deployment && d != deployment
+                                      ? NULL
+                                      : inventory_instances(&s->inv, (uint32_t)role, d);
         for (size_t i = 0; l && i < l->ids.n; i++) {
             struct noderole_view v;
             bool in = nodes.n == 0;

@@ -1,7 +1,7 @@
 /* face_node.c - nodes: added, changed, reported on, deleted
  *
- * The engine knows a node's availability, aliveness and slots; everything else is its body, kept as JSON.  One PATCH
- * may touch both; all of it joins one group.
+ * The engine knows a node's availability, aliveness and slots; everything else is its body, kept as
+ * JSON.  One PATCH may touch both; all of it joins one group.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "server/server_i.h"
 
 /* Fields of the body, as they are in requests and replies. */
-static const char *const body_fields[] = {"labels", "groups", "addresses", "facts", "note",
-                                          "admin", "machine_id", "boot_id"};
+static const char *const body_fields[] = {"labels", "groups", "addresses",  "facts",
+                                          "note",   "admin",  "machine_id", "boot_id"};
 
 static int check_name(const struct server *s, const char *name, struct err *e)
 {
@@ -92,8 +92,8 @@ static uint64_t id_digest(const char *text)
 static int seen(struct server *s, const struct server_call *c, uint32_t id, const char *machine,
                 const char *boot, struct err *e)
 {
-    struct event ev = {.kind = EVENT_NODE_SEEN, .id = id, .a = id_digest(machine),
-                       .b = id_digest(boot)};
+    struct event ev = {
+        .kind = EVENT_NODE_SEEN, .id = id, .a = id_digest(machine), .b = id_digest(boot)};
     struct commit_note note = server_note(c, NULL);
     return server_apply(s, &ev, &note, NULL, e);
 }
@@ -102,8 +102,12 @@ static void save_body(struct server *s, const struct server_call *c, uint32_t id
                       uint32_t deployment, struct str body, enum row_verb verb)
 {
     uint32_t rev = s->inv.nodes.at[id].rev + 1;
-    struct row_node_body row = {.id = id, .tenant = c->who->tenant, .realm = 1, .rev = rev,
-                                .deployment = deployment, .body = body};
+    struct row_node_body row = {.id = id,
+                                .tenant = c->who->tenant,
+                                .realm = 1,
+                                .rev = rev,
+                                .deployment = deployment,
+                                .body = body};
     commit_row(s->commit, ROWS_NODE_BODY, verb, &row);
     inventory_set_node(&s->inv, id, deployment, body, rev);
 }
@@ -126,7 +130,8 @@ int server_node_create(struct server *s, const struct server_call *c, struct ser
     }
     struct row_node fixed = {.name = str_of(name)};
     struct commit_note note = server_note(c, &fixed);
-    struct event ev = {.kind = EVENT_NODE_ADD, .id = id,
+    struct event ev = {.kind = EVENT_NODE_ADD,
+                       .id = id,
                        .n = (uint32_t)value_as_int(value_get(c->body, "slots"), 1),
                        .flag = value_as_bool(value_get(c->body, "available"), true),
                        .extra = (uint32_t)alive};
@@ -222,8 +227,8 @@ int server_node_delete(struct server *s, const struct server_call *c, struct ser
         return rc;
     uint32_t nr = anneal_node_first_noderole(s->engine, id);
     if (nr) {
-        err_set(e, ERR_CONFLICT, "node %s still has noderole %u (%s)", s->inv.nodes.at[id].name,
-                nr, view_role_name(s, nr));
+        err_set(e, ERR_CONFLICT, "node %s still has noderole %u (%s)", s->inv.nodes.at[id].name, nr,
+                view_role_name(s, nr));
         return err_hint(e, "`anneal noderole list --node %s` shows what stands in the way",
                         s->inv.nodes.at[id].name);
     }
@@ -258,8 +263,7 @@ int server_node_report(struct server *s, const struct server_call *c, struct ser
                 save_body(s, c, id, s->inv.nodes.at[id].deployment, buf_str(&body), ROW_UPDATE);
         }
     } else {
-        struct event ev = {.kind = strcmp(word, "dead") == 0 ? EVENT_NODE_DEAD
-                                                             : EVENT_NODE_SILENT,
+        struct event ev = {.kind = strcmp(word, "dead") == 0 ? EVENT_NODE_DEAD : EVENT_NODE_SILENT,
                            .id = id};
         rc = server_apply(s, &ev, &note, NULL, e);
     }

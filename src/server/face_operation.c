@@ -1,7 +1,7 @@
 /* face_operation.c - what operators may do to work under way
  *
- * Thin: each verb is one event.  The engine decides whether it is legal; its refusal, with names put to numbers, is the
- * answer.
+ * Thin: each verb is one event.  The engine decides whether it is legal; its refusal, with names
+ * put to numbers, is the answer.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
@@ -13,11 +13,13 @@ int face_operation_add(struct server *s, const struct server_call *c, const char
                        const char *title, enum start_class class, uint32_t *ret_op, struct err *e)
 {
     uint32_t id = anneal_operation_end(s->engine);
-    struct row_operation fixed = {.id = id, .kind = str_of(kind), .title = str_of(title),
+    struct row_operation fixed = {.id = id,
+                                  .kind = str_of(kind),
+                                  .title = str_of(title),
                                   .actor = str_of(c->who->name),
                                   .created_ms = server_wall_ms()};
-    struct event ev = {.kind = EVENT_OPERATION_ADD, .id = id, .n = c->who->tenant,
-                       .flag = (uint8_t)class};
+    struct event ev = {
+        .kind = EVENT_OPERATION_ADD, .id = id, .n = c->who->tenant, .flag = (uint8_t) class};
     struct commit_note note = server_note(c, &fixed);
     int r = server_apply(s, &ev, &note, NULL, e);
     if (r < 0)

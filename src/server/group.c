@@ -1,11 +1,12 @@
 /* group.c - groups on their way to the store, and what leaves when they are there
  *
- * Each time the loop is about to wait, the open group is closed and given to the writer thread, unless one is
- * still being written: then it goes on gathering, which is what makes groups large under load and
- * immediate otherwise.  Release order once durable: acknowledgements, task messages, replies, events.
+ * Each time the loop is about to wait, the open group is closed and given to the writer thread,
+ * unless one is still being written: then it goes on gathering, which is what makes groups large
+ * under load and immediate otherwise.  Release order once durable: acknowledgements, task messages,
+ * replies, events.
  *
- * A refused commit changed nothing in the store: memory is thrown away and read again, whoever waited for the group is
- * told, and writes are refused until a probe of the store succeeds.
+ * A refused commit changed nothing in the store: memory is thrown away and read again, whoever
+ * waited for the group is told, and writes are refused until a probe of the store succeeds.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
@@ -104,7 +105,8 @@ static void refused(struct server *s, const struct err *failure)
     log_err(LOG_ERROR, "store.refused", failure);
     s->degraded = *failure;
     if (!s->degraded.hint[0])
-        err_hint(&s->degraded, "nothing was lost: writes are taken again once the store accepts them");
+        err_hint(&s->degraded,
+                 "nothing was lost: writes are taken again once the store accepts them");
     if (server_restore(s, &e) < 0) {
         log_err(LOG_ERROR, "store.reload", &e);
         loop_stop(s->loop); /* what is stored cannot be read: nothing sensible is left to do */
@@ -166,7 +168,8 @@ void group_probe(struct server *s)
         probe(s);
 }
 
-/* At the end: what flies lands, what is open is written from here.  Nothing is released any more. */
+/* At the end: what flies lands, what is open is written from here.  Nothing is released any more.
+ */
 void group_drain(struct server *s)
 {
     struct flight *f = s->flight;

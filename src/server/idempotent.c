@@ -1,7 +1,7 @@
 /* idempotent.c - answers kept for requests that may be sent twice
  *
- * The key is hashed with its tenant; the answer's row joins the group of the write it answers, so that after a crash
- * either both are there or neither.
+ * The key is hashed with its tenant; the answer's row joins the group of the write it answers, so
+ * that after a crash either both are there or neither.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
@@ -61,9 +61,13 @@ int server_idempotent_find(struct server *s, const struct caller *who, const cha
 void server_idempotent_keep(struct server *s, const struct caller *who, const char *key,
                             uint64_t request, uint32_t status, struct str reply)
 {
-    struct row_idempotent row = {.id = row_id(who, key), .tenant = who->tenant, .realm = 1,
-                                 .request = request, .created_ms = server_wall_ms(),
-                                 .status = status, .reply = reply};
+    struct row_idempotent row = {.id = row_id(who, key),
+                                 .tenant = who->tenant,
+                                 .realm = 1,
+                                 .request = request,
+                                 .created_ms = server_wall_ms(),
+                                 .status = status,
+                                 .reply = reply};
     commit_row(s->commit, ROWS_IDEMPOTENT, ROW_PUT, &row);
     vec_push(&s->answers, ((struct pending_answer){row.id, commit_open_group(s->commit)}));
 }

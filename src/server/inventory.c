@@ -1,7 +1,8 @@
 /* inventory.c - names, data and owners of what the engine knows by number
  *
- * Loaded from rows at start and extended by the faces.  Owns every string in it.  Looks things up by name through
- * hash maps; instances of a role in a deployment are lists, so that binding never scans noderoles.
+ * Loaded from rows at start and extended by the faces.  Owns every string in it.  Looks things up
+ * by name through hash maps; instances of a role in a deployment are lists, so that binding never
+ * scans noderoles.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
@@ -83,9 +84,12 @@ void inventory_add_def(struct inventory *v, uint32_t id, const struct row_def *r
     v->defs.at[id] = (struct inv_def){.name = dup_name(r->name),
                                       .type = xstrdup(value_as_text(value_get(body, "type"), "")),
                                       .params = dup_name(buf_str(&params)),
-                                      .role = inventory_role(v, r->role), .jig = r->jig,
-                                      .digest = r->digest, .timeout_ms = r->timeout_ms,
-                                      .repeat = r->repeat, .retries = r->retries};
+                                      .role = inventory_role(v, r->role),
+                                      .jig = r->jig,
+                                      .digest = r->digest,
+                                      .timeout_ms = r->timeout_ms,
+                                      .repeat = r->repeat,
+                                      .retries = r->retries};
     u64map_put(&v->def_by_digest, r->digest, id);
 }
 
@@ -116,8 +120,13 @@ void inventory_add_plan(struct inventory *v, const struct plan *p)
 {
     for (uint32_t i = 0; i < p->n_defs; i++) {
         const struct plan_def *d = &p->defs[i];
-        struct row_def r = {.name = d->name, .role = d->role, .jig = d->jig, .digest = d->digest,
-                            .body = d->body, .timeout_ms = d->timeout_ms, .repeat = d->repeat,
+        struct row_def r = {.name = d->name,
+                            .role = d->role,
+                            .jig = d->jig,
+                            .digest = d->digest,
+                            .body = d->body,
+                            .timeout_ms = d->timeout_ms,
+                            .repeat = d->repeat,
                             .retries = d->retries};
         inventory_add_def(v, p->base_def + i, &r);
     }
@@ -154,28 +163,32 @@ void inventory_drop_node(struct inventory *v, uint32_t id)
 void inventory_add_deployment(struct inventory *v, const struct row_deployment *r)
 {
     AT_LEAST(v->deployments, r->id);
-    v->deployments.at[r->id] =
-        (struct inv_deployment){.name = dup_name(r->name), .body = dup_name(r->body),
-                                .parent = r->parent, .rev = r->rev,
-                                .created_ms = r->created_ms};
+    v->deployments.at[r->id] = (struct inv_deployment){.name = dup_name(r->name),
+                                                       .body = dup_name(r->body),
+                                                       .parent = r->parent,
+                                                       .rev = r->rev,
+                                                       .created_ms = r->created_ms};
     strmap_put(&v->deployment_by_name, r->name, r->id);
 }
 
 void inventory_add_operation(struct inventory *v, const struct row_operation *r)
 {
     AT_LEAST(v->operations, r->id);
-    v->operations.at[r->id] =
-        (struct inv_operation){.kind = dup_name(r->kind), .title = dup_name(r->title),
-                               .actor = dup_name(r->actor), .created_ms = r->created_ms};
+    v->operations.at[r->id] = (struct inv_operation){.kind = dup_name(r->kind),
+                                                     .title = dup_name(r->title),
+                                                     .actor = dup_name(r->actor),
+                                                     .created_ms = r->created_ms};
 }
 
 void inventory_add_token(struct inventory *v, const struct row_token *r)
 {
     AT_LEAST(v->tokens, r->id);
-    v->tokens.at[r->id] =
-        (struct inv_token){.name = dup_name(r->name), .hash = dup_name(r->hash),
-                           .scope = dup_name(r->scope), .created_ms = r->created_ms,
-                           .tenant = r->tenant, .revoked = r->revoked};
+    v->tokens.at[r->id] = (struct inv_token){.name = dup_name(r->name),
+                                             .hash = dup_name(r->hash),
+                                             .scope = dup_name(r->scope),
+                                             .created_ms = r->created_ms,
+                                             .tenant = r->tenant,
+                                             .revoked = r->revoked};
     strmap_put(&v->token_by_hash, r->hash, r->id);
 }
 
@@ -232,8 +245,8 @@ static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
 
 int inventory_load(struct inventory *v, struct store *s, struct err *e)
 {
-    static const enum row_table order[] = {ROWS_TOKEN, ROWS_DEPLOYMENT, ROWS_JIG, ROWS_POOL,
-                                           ROWS_NODE, ROWS_NODE_BODY, ROWS_DEF, ROWS_OPERATION,
+    static const enum row_table order[] = {ROWS_TOKEN,    ROWS_DEPLOYMENT, ROWS_JIG, ROWS_POOL,
+                                           ROWS_NODE,     ROWS_NODE_BODY,  ROWS_DEF, ROWS_OPERATION,
                                            ROWS_NODEROLE, ROWS_DOCUMENT};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         int r = store_each(s, order[i], load_row, v, e);
@@ -250,9 +263,8 @@ static uint32_t find(const struct strmap *by_name, const char *name_or_id, size_
     if (strmap_get(by_name, str_of(name_or_id), &id))
         return (uint32_t)id;
     unsigned long long number = strtoull(name_or_id, &end, 10);
-    return *name_or_id >= '0' && *name_or_id <= '9' && *end == '\0' && number < n
-               ? (uint32_t)number
-               : 0;
+    return *name_or_id >= '0' && *name_or_id <= '9' && *end == '\0' && number < n ? (uint32_t)number
+                                                                                  : 0;
 }
 
 uint32_t inventory_node_find(const struct inventory *v, const char *name_or_id)

@@ -1,7 +1,8 @@
 /* node_select.c - which nodes a selector means
  *
- * A node's body is parsed only when a term asks for a label or a group; a selector that is one known name costs one
- * look-up.  Each plain name must exist: a typing error is told, not taken for "no nodes".
+ * A node's body is parsed only when a term asks for a label or a group; a selector that is one
+ * known name costs one look-up.  Each plain name must exist: a typing error is told, not taken for
+ * "no nodes".
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
@@ -38,8 +39,7 @@ static bool is_in_group(void *ctx, struct str group)
     return false;
 }
 
-bool node_select_match(struct server *s, struct arena *mem, const struct selector *sel,
-                       uint32_t id)
+bool node_select_match(struct server *s, struct arena *mem, const struct selector *sel, uint32_t id)
 {
     struct lazy_body body = {mem, s->inv.nodes.at[id].body, NULL};
     struct selector_node node = {str_of(s->inv.nodes.at[id].name), label_of, is_in_group, &body};

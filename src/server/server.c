@@ -1,9 +1,9 @@
 /* server.c - opening, restoring, the clock, and the one way to change memory
  *
- * Start: open the store (it locks out a second server), restore rows, then reconcile: workers get a grace to say what
- * they hold.  From then on everything happens on the loop thread: requests and results become events,
- * events gather in a group, the group is written by the writer thread (group.c), and only then do its
- * replies, messages and published events leave.
+ * Start: open the store (it locks out a second server), restore rows, then reconcile: workers get a
+ * grace to say what they hold.  From then on everything happens on the loop thread: requests and
+ * results become events, events gather in a group, the group is written by the writer thread
+ * (group.c), and only then do its replies, messages and published events leave.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
@@ -140,12 +140,16 @@ static int bootstrap(struct server *s, struct err *e)
                                      .title = str_of("what runs without a request"),
                                      .actor = str_of("system"),
                                      .created_ms = server_wall_ms()};
-    struct row_deployment root = {.id = 1, .tenant = 1, .realm = 1, .name = str_of("system"),
-                                  .created_ms = server_wall_ms(), .rev = 1,
+    struct row_deployment root = {.id = 1,
+                                  .tenant = 1,
+                                  .realm = 1,
+                                  .name = str_of("system"),
+                                  .created_ms = server_wall_ms(),
+                                  .rev = 1,
                                   .body = str_of("{\"description\":\"the root deployment\"}")};
     struct event add_tenant = {.kind = EVENT_TENANT_ADD, .id = 1};
-    struct event add_standing = {.kind = EVENT_OPERATION_ADD, .id = OPERATION_STANDING, .n = 1,
-                                 .flag = CLASS_BACKGROUND};
+    struct event add_standing = {
+        .kind = EVENT_OPERATION_ADD, .id = OPERATION_STANDING, .n = 1, .flag = CLASS_BACKGROUND};
     struct commit_note note = server_note(NULL, &tenant);
     int r = server_apply(s, &add_tenant, &note, NULL, e);
     if (r < 0)
@@ -220,9 +224,8 @@ int server_restore(struct server *s, struct err *e)
         return r;
     if ((r = inventory_load(&s->inv, s->store, e)) < 0)
         return r;
-    if (meta.catalog &&
-        (r = store_range(s->store, ROWS_CATALOG, meta.catalog, meta.catalog, false, 1,
-                         load_catalog_row, s, e)) < 0)
+    if (meta.catalog && (r = store_range(s->store, ROWS_CATALOG, meta.catalog, meta.catalog, false,
+                                         1, load_catalog_row, s, e)) < 0)
         return r;
     s->durable_group = meta.group_no;
     s->run_no = meta.run_no;
@@ -238,8 +241,11 @@ static void stop_again(void *arg, const struct open_attempt *o)
     struct server *s = arg;
     if (o->stopping && s->queue) {
         SCOPED_BUF(b);
-        struct taskmsg m = {.kind = TASKMSG_CANCEL, .task = o->task, .attempt = o->attempt,
-                            .ask = o->asks, .grace_ms = 5000};
+        struct taskmsg m = {.kind = TASKMSG_CANCEL,
+                            .task = o->task,
+                            .attempt = o->attempt,
+                            .ask = o->asks,
+                            .grace_ms = 5000};
         taskmsg_write(&b, &m);
         queue_to_worker(s->queue, buf_str(&b));
     }

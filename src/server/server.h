@@ -1,8 +1,9 @@
 /* server.h - the server's face: what an API may ask, and when an answer may leave
  *
- * Everything here runs on the server's loop thread.  An operation reads its call, changes memory through the
- * commit step and fills a reply whose body lives in the call's arena.  A reply may be sent only when
- * group `reply.group` is durable: server_when_durable() tells.  No HTTP in here, no SQL above here.
+ * Everything here runs on the server's loop thread.  An operation reads its call, changes memory
+ * through the commit step and fills a reply whose body lives in the call's arena.  A reply may be
+ * sent only when group `reply.group` is durable: server_when_durable() tells.  No HTTP in here, no
+ * SQL above here.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef SERVER_SERVER_H
@@ -48,43 +49,44 @@ struct server_options {
     struct queue *queue; /* NULL: no worker; nothing is dispatched */
     const struct opts *opts;
 };
-/* Opens the store in opts->data_dir, restores, reconciles, starts.  At the very first start it makes an
- * admin token and writes it to data_dir/admin.token (mode 0600). */
+/* Opens the store in opts->data_dir, restores, reconciles, starts.  At the very first start it
+ * makes an admin token and writes it to data_dir/admin.token (mode 0600). */
 int server_new(const struct server_options *o, struct server **ret_s, struct err *e);
 /* Commits what is open, then frees. */
 void server_free(struct server *s);
 
 /* The token's owner; ERR_UNAUTHORIZED with a hint otherwise. */
-int server_authenticate(struct server *s, const char *token, struct caller *ret_who,
-                        struct err *e);
-/* Calls fn(arg, 0) once group is durable, or fn(arg, err) if its commit was refused; immediately if it is
- * durable already.  Cancel with the same fn and arg. */
+int server_authenticate(struct server *s, const char *token, struct caller *ret_who, struct err *e);
+/* Calls fn(arg, 0) once group is durable, or fn(arg, err) if its commit was refused; immediately if
+ * it is durable already.  Cancel with the same fn and arg. */
 typedef void server_durable_f(void *arg, const struct err *failure);
 void server_when_durable(struct server *s, uint64_t group, server_durable_f *fn, void *arg);
 void server_when_durable_cancel(struct server *s, server_durable_f *fn, void *arg);
 /* The group that what memory shows now belongs to (reads wait for it); 0 if all is durable. */
 uint64_t server_pending_group(struct server *s);
 
-/* Idempotency: true and the kept answer (in mem) if (tenant, key) was used; ERR_CONFLICT if it was used with
- * another request digest.  server_idempotent_keep() joins the group of the write that just happened. */
+/* Idempotency: true and the kept answer (in mem) if (tenant, key) was used; ERR_CONFLICT if it was
+ * used with another request digest.  server_idempotent_keep() joins the group of the write that
+ * just happened. */
 int server_idempotent_find(struct server *s, const struct caller *who, const char *key,
                            uint64_t request, struct arena *mem, bool *ret_found,
                            uint32_t *ret_status, struct str *ret_reply, struct err *e);
 void server_idempotent_keep(struct server *s, const struct caller *who, const char *key,
                             uint64_t request, uint32_t status, struct str reply);
 
-/* Events.  Reads durable events after `since` for this tenant as JSON lines ({"id":..}\n...) into b, at
- * most max; *ret_last is the last one's number.  Older than the memory ring: read from the store on the
- * pool, fn(arg) is called when it may be tried again and 1 is returned.  A gap is reported in *ret_gap_from. */
+/* Events.  Reads durable events after `since` for this tenant as JSON lines ({"id":..}\n...) into
+ * b, at most max; *ret_last is the last one's number.  Older than the memory ring: read from the
+ * store on the pool, fn(arg) is called when it may be tried again and 1 is returned.  A gap is
+ * reported in *ret_gap_from. */
 int server_events_read(struct server *s, const struct caller *who, uint64_t since, uint32_t max,
-                       struct buf *b, uint64_t *ret_last, uint64_t *ret_first_kept,
-                       struct err *e);
+                       struct buf *b, uint64_t *ret_last, uint64_t *ret_first_kept, struct err *e);
 uint64_t server_events_last(struct server *s); /* newest durable number */
 /* fn(arg) each time newer durable events exist; cancel before freeing arg. */
 void server_events_subscribe(struct server *s, loop_call_f *fn, void *arg);
 void server_events_unsubscribe(struct server *s, loop_call_f *fn, void *arg);
 
-/* Attempt logs: bytes from offset; *ret_ended when the attempt is over and all was read.  ERR_NOT_FOUND. */
+/* Attempt logs: bytes from offset; *ret_ended when the attempt is over and all was read.
+ * ERR_NOT_FOUND. */
 int server_log_read(struct server *s, const struct caller *who, uint32_t task, uint32_t attempt,
                     uint64_t from, size_t max, struct buf *b, bool *ret_ended, struct err *e);
 void server_log_subscribe(struct server *s, uint32_t task, uint32_t attempt, loop_call_f *fn,
@@ -97,18 +99,57 @@ bool server_is_ready(struct server *s);
 
 /* One function per route that is not one of the above; see docs/rfc/05-api.md. */
 #define SERVER_OPS(X)                                                                              \
-    X(status) X(token_list) X(token_create) X(token_revoke)                                        \
-    X(node_list) X(node_create) X(node_get) X(node_patch) X(node_delete) X(node_report)            \
+    X(status)                                                                                      \
+    X(token_list)                                                                                  \
+    X(token_create)                                                                                \
+    X(token_revoke)                                                                                \
+    X(node_list)                                                                                   \
+    X(node_create)                                                                                 \
+    X(node_get)                                                                                    \
+    X(node_patch)                                                                                  \
+    X(node_delete)                                                                                 \
+    X(node_report)                                                                                 \
     X(group_list)                                                                                  \
-    X(catalog_get) X(catalog_load) X(catalog_generations) X(barclamp_list)                         \
-    X(role_list) X(role_get) X(role_rerun) X(jig_list) X(jig_get) X(jig_patch)                     \
-    X(pool_list) X(pool_get) X(pool_put)                                                           \
-    X(deployment_list) X(deployment_create) X(deployment_get) X(deployment_patch)                  \
-    X(deployment_delete) X(deployment_bind)                                                        \
-    X(noderole_list) X(noderole_get) X(noderole_data) X(noderole_rerun) X(noderole_retry)          \
-    X(operation_list) X(operation_get) X(operation_cancel) X(operation_retry) X(operation_resume)  \
-    X(task_list) X(task_get) X(task_retry) X(task_poke) X(task_resolve) X(task_attempts)           \
-    X(worker_list) X(why) X(admin_backup) X(admin_check) X(admin_confirm_dead)
+    X(catalog_get)                                                                                 \
+    X(catalog_load)                                                                                \
+    X(catalog_generations)                                                                         \
+    X(barclamp_list)                                                                               \
+    X(role_list)                                                                                   \
+    X(role_get)                                                                                    \
+    X(role_rerun)                                                                                  \
+    X(jig_list)                                                                                    \
+    X(jig_get)                                                                                     \
+    X(jig_patch)                                                                                   \
+    X(pool_list)                                                                                   \
+    X(pool_get)                                                                                    \
+    X(pool_put)                                                                                    \
+    X(deployment_list)                                                                             \
+    X(deployment_create)                                                                           \
+    X(deployment_get)                                                                              \
+    X(deployment_patch)                                                                            \
+    X(deployment_delete)                                                                           \
+    X(deployment_bind)                                                                             \
+    X(noderole_list)                                                                               \
+    X(noderole_get)                                                                                \
+    X(noderole_data)                                                                               \
+    X(noderole_rerun)                                                                              \
+    X(noderole_retry)                                                                              \
+    X(operation_list)                                                                              \
+    X(operation_get)                                                                               \
+    X(operation_cancel)                                                                            \
+    X(operation_retry)                                                                             \
+    X(operation_resume)                                                                            \
+    X(task_list)                                                                                   \
+    X(task_get)                                                                                    \
+    X(task_retry)                                                                                  \
+    X(task_poke)                                                                                   \
+    X(task_resolve)                                                                                \
+    X(task_attempts)                                                                               \
+    X(worker_list)                                                                                 \
+    X(why)                                                                                         \
+    X(admin_backup)                                                                                \
+    X(admin_check)                                                                                 \
+    X(admin_confirm_dead)
 #define X(name) server_op_f server_##name;
 SERVER_OPS(X)
 #undef X

@@ -1,8 +1,9 @@
 /* server_i.h - the server's state, shared by the files of this directory only
  *
- * One loop thread owns all of it.  The engine knows ids and states; the inventory beside it knows names, labels,
- * data and who asked.  Both change only through server_apply() and the inventory_* functions, which note
- * every row in the commit step's open group: memory and store cannot drift apart.
+ * One loop thread owns all of it.  The engine knows ids and states; the inventory beside it knows
+ * names, labels, data and who asked.  Both change only through server_apply() and the inventory_*
+ * functions, which note every row in the commit step's open group: memory and store cannot drift
+ * apart.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef SERVER_SERVER_I_H
@@ -50,7 +51,8 @@ struct inv_def {
 struct inv_operation {
     char *kind, *title, *actor;
     uint64_t created_ms; /* wall */
-    uint64_t started_ms; /* engine time of its first dispatch since this server started, for the ETA */
+    uint64_t
+        started_ms; /* engine time of its first dispatch since this server started, for the ETA */
 };
 struct inv_named { /* pools and jigs */
     char *name, *note;
@@ -131,14 +133,14 @@ struct ring_event { /* a durable event, as JSON */
     uint32_t n;
 };
 
-/* Work for an operator on the background thread.  It lives in the server, so that a completion that is
- * dropped at the end leaves nothing behind. */
+/* Work for an operator on the background thread.  It lives in the server, so that a completion that
+ * is dropped at the end leaves nothing behind. */
 struct admin_job {
-    bool running, ended;  /* loop thread only */
-    struct err failure;   /* how it ended; code 0: well */
-    char path[4097];      /* a backup's file */
-    uint64_t bytes;       /* of it */
-    uint64_t ended_ms;    /* wall */
+    bool running, ended;     /* loop thread only */
+    struct err failure;      /* how it ended; code 0: well */
+    char path[4097];         /* a backup's file */
+    uint64_t bytes;          /* of it */
+    uint64_t ended_ms;       /* wall */
     _Atomic int done, total; /* pages; told by the background thread */
 };
 
@@ -175,7 +177,8 @@ struct server {
     struct err degraded; /* code != 0: the store refuses; writes are refused with this */
     /* results that came while two groups were ahead, and what may be acknowledged when */
     VEC(char *) inbox;
-    uint64_t ack_open, ack_flying; /* highest reply number applied in the open and the flying group */
+    uint64_t ack_open,
+        ack_flying; /* highest reply number applied in the open and the flying group */
     /* events */
     struct ring_event *ring;
     size_t ring_cap;
@@ -193,7 +196,7 @@ struct server {
 
 /* server.c */
 struct anneal_options server_engine_options(const struct opts *o);
-uint64_t server_now(const struct server *s);  /* engine time */
+uint64_t server_now(const struct server *s); /* engine time */
 uint64_t server_wall_ms(void);
 /* Applies an engine event now.  ERR_BUSY or the store's own error when writes are not taken. */
 int server_apply(struct server *s, struct event *ev, const struct commit_note *note,
@@ -207,7 +210,7 @@ void server_reconcile(struct server *s);
 struct commit_note server_note(const struct server_call *c, const void *fixed);
 
 /* group.c */
-void group_pump(struct server *s); /* closes and writes what can be */
+void group_pump(struct server *s);  /* closes and writes what can be */
 void group_drain(struct server *s); /* blocking, at the end; ends the writer */
 void group_probe(struct server *s); /* does the store take writes again? */
 
@@ -245,7 +248,8 @@ bool node_select_match(struct server *s, struct arena *mem, const struct selecto
 /* catalog_source.c: files as stored in a row ({path: text}) to a catalog */
 int catalog_from_files(const struct value *files, uint32_t number, struct catalog_report *report,
                        struct catalog **ret_c, struct err *e);
-/* Jigs and pools of a new generation that the engine does not know yet; switches stay as they are. */
+/* Jigs and pools of a new generation that the engine does not know yet; switches stay as they are.
+ */
 int catalog_adopt(struct server *s, struct catalog *c, const struct commit_note *note,
                   struct err *e);
 
@@ -259,7 +263,7 @@ struct value *view_pool(struct server *s, struct arena *a, uint32_t id);
 struct value *view_jig(struct server *s, struct arena *a, uint32_t id);
 struct value *view_role(struct server *s, struct arena *a, const struct catalog_role *r);
 const char *view_role_name(const struct server *s, uint32_t noderole);
-const char *view_time(struct arena *a, uint64_t wall_ms); /* NULL for 0 */
+const char *view_time(struct arena *a, uint64_t wall_ms);       /* NULL for 0 */
 uint64_t view_wall(const struct server *s, uint64_t engine_ms); /* 0 for 0 */
 
 /* page.c: one shape for every list */
@@ -284,10 +288,10 @@ int face_not_found(struct err *e, const char *what, const char *name);
 struct str face_body_text(const struct server_call *c, const char *key);
 /* Adds an operation row and its engine event; *ret_op is its id. */
 int face_operation_add(struct server *s, const struct server_call *c, const char *kind,
-                       const char *title, enum start_class class, uint32_t *ret_op,
-                       struct err *e);
+                       const char *title, enum start_class class, uint32_t *ret_op, struct err *e);
 
-/* More views, for lists and explanations.  Names are borrowed until the next write; NULL for nobody. */
+/* More views, for lists and explanations.  Names are borrowed until the next write; NULL for
+ * nobody. */
 struct value *view_json(struct arena *a, const char *text); /* a map; empty if there is none */
 struct value *view_ids(struct arena *a, const uint32_t *ids, uint32_t n);
 const char *view_node_name(const struct server *s, uint32_t id);
@@ -333,10 +337,12 @@ struct why_head { /* of whom it is about; texts are borrowed */
 };
 /* One reason of the engine in words; false if it was told already or there is no room. */
 bool why_tell(struct why_answer *w, const struct why *y);
-/* A reason that is not the engine's.  Graver ones make the summary: 3 needs a person, 2 a change, 1 time. */
+/* A reason that is not the engine's.  Graver ones make the summary: 3 needs a person, 2 a change, 1
+ * time. */
 void why_say(struct why_answer *w, int gravity, const char *rule, const struct why_head *about,
              const char *text, const char *remedy);
-/* Follows reasons to what lies behind them, beginning with those of an object, one step away from it. */
+/* Follows reasons to what lies behind them, beginning with those of an object, one step away from
+ * it. */
 void why_follow(struct why_answer *w, enum row_table table, uint32_t id);
 int why_role(struct why_answer *w, const char *name, struct server_reply *r, struct err *e);
 int why_jig(struct why_answer *w, const char *name, struct server_reply *r, struct err *e);

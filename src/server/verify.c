@@ -8,7 +8,8 @@
 #include "server/server_i.h"
 #include "store/store.h"
 
-static int compare(struct store *s, const struct anneal_options *o, uint64_t *ret_events, struct err *e)
+static int compare(struct store *s, const struct anneal_options *o, uint64_t *ret_events,
+                   struct err *e)
 {
     struct anneal *a = NULL;
     struct commit *c = NULL;

@@ -1,7 +1,7 @@
 /* world.c - what the planner may ask, answered from memory
  *
- * All answers are of one moment: planning runs on the loop thread between two events.  Lists are built in vectors
- * that live as long as the planning.
+ * All answers are of one moment: planning runs on the loop thread between two events.  Lists are
+ * built in vectors that live as long as the planning.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
@@ -34,8 +34,8 @@ static void world_noderole(void *ctx, uint32_t id, struct planner_noderole *ret)
     const struct inv_noderole *n = &s->inv.noderoles.at[id];
     struct noderole_view v;
     anneal_noderole(s->engine, id, &v);
-    *ret = (struct planner_noderole){str_of(s->inv.role_names.at[n->role]), v.node,
-                                     n->deployment, v.cohort, v.data};
+    *ret = (struct planner_noderole){str_of(s->inv.role_names.at[n->role]), v.node, n->deployment,
+                                     v.cohort, v.data};
 }
 
 struct ranked {
@@ -84,8 +84,7 @@ static struct planner_ids world_instances(void *ctx, struct str role, uint32_t d
     uintptr_t r;
     vec_clear(&w->instances);
     if (strmap_get(&w->server->inv.role_by_name, role, &r)) {
-        const struct id_list *l =
-            inventory_instances(&w->server->inv, (uint32_t)r, deployment);
+        const struct id_list *l = inventory_instances(&w->server->inv, (uint32_t)r, deployment);
         for (size_t i = 0; l && i < l->ids.n; i++)
             vec_push(&w->instances, l->ids.at[i]);
     }
@@ -127,8 +126,7 @@ static bool world_jig(void *ctx, struct str name, uint32_t *ret_id, bool *ret_ac
     const struct server *s = ((struct world *)ctx)->server;
     uintptr_t id;
     struct jig_view v;
-    if (!strmap_get(&s->inv.jig_by_name, name, &id) ||
-        !anneal_jig(s->engine, (uint32_t)id, &v))
+    if (!strmap_get(&s->inv.jig_by_name, name, &id) || !anneal_jig(s->engine, (uint32_t)id, &v))
         return false;
     *ret_id = (uint32_t)id;
     *ret_active = v.active;
@@ -145,18 +143,23 @@ static uint32_t world_pool(void *ctx, struct str name)
 static uint32_t world_def(void *ctx, uint64_t digest)
 {
     uintptr_t id;
-    return u64map_get(&((struct world *)ctx)->server->inv.def_by_digest, digest, &id)
-               ? (uint32_t)id
-               : 0;
+    return u64map_get(&((struct world *)ctx)->server->inv.def_by_digest, digest, &id) ? (uint32_t)id
+                                                                                      : 0;
 }
 
 struct planner_world world_of(struct world *w, struct server *s)
 {
     *w = (struct world){.server = s};
-    return (struct planner_world){.ctx = w, .node = world_node, .deployment = world_deployment,
-                                  .noderole = world_noderole, .on_node = world_on_node,
-                                  .instances = world_instances, .children = world_children,
-                                  .sinks = world_sinks, .jig = world_jig, .pool = world_pool,
+    return (struct planner_world){.ctx = w,
+                                  .node = world_node,
+                                  .deployment = world_deployment,
+                                  .noderole = world_noderole,
+                                  .on_node = world_on_node,
+                                  .instances = world_instances,
+                                  .children = world_children,
+                                  .sinks = world_sinks,
+                                  .jig = world_jig,
+                                  .pool = world_pool,
                                   .def = world_def};
 }
 

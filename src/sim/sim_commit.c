@@ -380,6 +380,8 @@ static void compare_replay(struct sim *s, struct store *store, const struct sim_
         sim_fail(s, "invariant 7: replay up to group %" PRIu64 ": %s", d->group, e.text);
     else if (anneal_digest(a) != d->digest)
         differs(s, "what was replayed", a, d);
+    else if (anneal_check(a, &e) < 0)
+        sim_fail(s, "replayed up to group %" PRIu64 ": %s", d->group, e.text);
     anneal_free(a);
 }
 

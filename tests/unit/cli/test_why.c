@@ -73,6 +73,28 @@ static void test_tree(void)
     case_done(&c);
 }
 
+/* An object whose only reason is another object's reason: said once, with what to do. */
+static void test_once(void)
+{
+    struct cli_case c = {.server = fake_new()};
+    fake_on(c.server, "GET /v1/why/noderole/5", 200,
+            WHY("noderole", "5", "web@n1", "STALE", "node n1 is unavailable",
+                REASON("node n1 is unavailable", "node", "1", "\"n1\"",
+                       "\"anneal node set n1 --available\"")));
+    fake_on(c.server, "GET /v1/why/node/n1", 200,
+            WHY("node", "1", "n1", "ACTIVE", "node n1 is unavailable",
+                REASON("node n1 is unavailable", "node", "1", "\"n1\"",
+                       "\"anneal node set n1 --available\"")));
+    is_int(case_run(&c, "why noderole/5"), 0, "a reason that is its own reason");
+    is_text(c.out,
+            "noderole/5 (web@n1) STALE: node n1 is unavailable\n"
+            "  \u2514\u2500 node/n1\n"
+            "       \u2192 anneal node set n1 --available\n",
+            "is said once");
+    fake_free(c.server);
+    case_done(&c);
+}
+
 static void test_guess(void)
 {
     struct cli_case c = {.server = chain()};
@@ -108,6 +130,7 @@ static void test_guess(void)
 int main(void)
 {
     test_tree();
+    test_once();
     test_guess();
     return tap_done();
 }
