@@ -54,12 +54,12 @@ def x_list(text, name):
 
 def task_table(text, states, events):
     """{(from, event): to}, every name checked against the lists."""
-    body = need(re.search(r"task_table\[TASK_STATE_COUNT\]\[TASKEV_COUNT\] = \{\n(.*?)\n\};", text, re.S),
+    body = need(re.search(r"task_table\[TASK_STATE_COUNT\]\[TASKEV_COUNT\]\s*=\s*\{\n(.*?)\n\};", text, re.S),
                 f"the table in {TASKS}").group(1)
     cells = {}
-    rows = re.findall(r"\[TASK_(\w+)\] = \{(.*?)\}", body, re.S)
+    rows = re.findall(r"\[TASK_(\w+)\]\s*=\s*\{(.*?)\}", body, re.S)
     for state, row in rows:
-        for event, to in re.findall(r"\[TASKEV_(\w+)\] = GO\((\w+)\)", row):
+        for event, to in re.findall(r"\[TASKEV_(\w+)\]\s*=\s*GO\((\w+)\)", row):
             if state not in states or to not in states or event not in events:
                 raise Unreadable(f"{TASKS}: {state} {event} {to}: not in the lists of {STATES}")
             cells[state, event] = to

@@ -157,7 +157,8 @@ static int check_lanes(const struct anneal *a, uint8_t *offered, struct err *e)
         for (size_t i = 0; i < a->ops.at[op].heap_n; i++) {
             struct candidate c = a->ops.at[op].heap[i];
             const struct lane *l = &a->lanes.at[c.lane];
-            if (l->op == op && l->n > 0 && l->heap[0].task == c.key.task)
+            if (l->op == op && l->n > 0 && l->heap[0].task == c.key.task &&
+                l->heap[0].cohort == c.key.cohort)
                 offered[c.lane] = a->ops.at[op].listed;
         }
     for (uint32_t id = 1; id < a->lanes.n; id++)

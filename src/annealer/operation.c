@@ -7,6 +7,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
 
+#include <stdlib.h>
+
 void operation_changed(struct anneal *a, uint32_t op)
 {
     uint8_t s = a->ops.at[op].state;
@@ -322,40 +324,57 @@ int operation_event(struct anneal *a, const struct event *ev, struct err *e)
     return retry_operation(a, ev->id, e);
 }
 
-/* Could anything that holds this pool go on?  Only looked at when nothing runs and no timer is armed. */
-static bool pool_holder_can_move(const struct anneal *a, uint32_t pool)
+/* Pools that are full of spans of ours, none of which has a task that could start: by id, 1 each. */
+static uint8_t *stuck_pools(const struct anneal *a)
 {
-    for (uint32_t t = 1; t < a->task_end; t++) {
-        const struct span *s = &a->spans.at[a->tasks[t].span];
-        if (!a->tasks[t].span || !s->held || a->task_state[t] != TASK_READY)
-            continue;
-        for (uint32_t i = 0; i < s->n_pools; i++)
-            if (s->pools[i] == pool)
-                return true; /* it waits for a node, a worker or a hold: that explains it */
-    }
-    return false;
-}
-
-void operation_find_stall(struct anneal *a)
-{
-    if (a->live_n > 0 || a->timers.n > 0 || a->totals_task[TASK_READY] == 0)
-        return;
+    uint8_t *stuck = NULL;
     for (uint32_t p = 1; p < a->pools.n; p++) {
         const struct pool *pool = &a->pools.at[p];
         if (!pool->exists || pool->closed || pool->taken == 0 || limits_pool_room(pool))
             continue;
-        for (uint32_t l = pool->lanes; l; l = a->lanes.at[l].next_of_owner) {
-            const struct lane *lane = &a->lanes.at[l];
-            struct op *o = &a->ops.at[lane->op];
-            if (lane->n == 0 || a->tasks[lane->heap[0].task].lane != l || o->held ||
-                o->state != OPERATION_RUNNING || lane->op == OPERATION_STANDING ||
-                pool_holder_can_move(a, p))
-                continue;
-            set_state(a, lane->op, OPERATION_FAILED, REASON_STALLED);
-            o->held = true;
-            if (a->fx)
-                a->fx->stalled = lane->op;
-            return;
-        }
+        stuck = stuck ? stuck : xcalloc(a->pools.n, 1);
+        stuck[p] = 1;
     }
+    for (uint32_t t = 1; stuck && t < a->task_end; t++) {
+        const struct span *s = &a->spans.at[a->tasks[t].span];
+        if (!a->tasks[t].span || !s->held || a->task_state[t] != TASK_READY)
+            continue;
+        for (uint32_t i = 0; i < s->n_pools; i++)
+            stuck[s->pools[i]] = 0; /* it waits for a node, a worker or a hold: that explains it */
+    }
+    return stuck;
+}
+
+/* Would it start, were it not for stuck pools? */
+static bool waits_for_stuck(const struct anneal *a, uint32_t t, const uint8_t *stuck)
+{
+    struct why why[8];
+    size_t n = anneal_why_task(a, t, why, 8);
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        if (why[i].rule != WHY_POOL_FULL)
+            return false;
+        any |= stuck[why[i].id];
+    }
+    return any;
+}
+
+/* Looked for only when nothing runs and no timer is armed.  Depends on the state alone, not on how it came about,
+ * and finds all there are, so that the next step has nothing left to find. */
+void operation_find_stall(struct anneal *a)
+{
+    if (a->live_n > 0 || a->timers.n > 0 || a->totals_task[TASK_READY] == 0)
+        return;
+    uint8_t *stuck = stuck_pools(a);
+    for (uint32_t t = 1; stuck && t < a->task_end; t++) {
+        uint32_t op = task_op(a, t);
+        if (a->task_state[t] != TASK_READY || op == OPERATION_STANDING ||
+            a->ops.at[op].state != OPERATION_RUNNING || !waits_for_stuck(a, t, stuck))
+            continue;
+        set_state(a, op, OPERATION_FAILED, REASON_STALLED);
+        a->ops.at[op].held = true;
+        if (a->fx && (a->fx->stalled == 0 || op < a->fx->stalled))
+            a->fx->stalled = op;
+    }
+    free(stuck);
 }

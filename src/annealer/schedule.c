@@ -227,7 +227,8 @@ void schedule_run(struct anneal *a)
         }
         struct candidate c = lane_candidate_pop(o);
         struct lane *l = &a->lanes.at[c.lane];
-        if (l->op != op || l->n == 0 || l->heap[0].task != c.key.task || !schedule_lane_open(a, c.lane))
+        if (l->op != op || l->n == 0 || l->heap[0].task != c.key.task ||
+            l->heap[0].cohort != c.key.cohort || !schedule_lane_open(a, c.lane))
             continue; /* it was a candidate once */
         if (!entry_counts(a, c.lane, l->heap[0])) {
             offer(a, c.lane);

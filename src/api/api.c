@@ -1,10 +1,12 @@
 /* api.c - the HTTP daemon inside our loop
  *
  * libmicrohttpd runs without threads: its epoll descriptor is one watch of the loop, and its idea
- * of the next timeout is one timer.  Resuming a connection writes to a descriptor in that same
- * epoll set, so a wake from anywhere on the loop's thread leads back here. The order of the end
- * matters: every suspended connection is resumed before the daemon is stopped, since the library
- * refuses to stop otherwise; what waits for the server is cancelled by request_completed().
+ * of the next timeout is one timer.  A resumed connection is not in that epoll set until the
+ * library ran again, so a batch of resumes posts one more turn.
+ *
+ * The order of the end matters: every suspended connection is resumed before the daemon is stopped,
+ * since the library refuses to stop otherwise; what waits for the server is cancelled by
+ * request_completed().
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api_i.h"
@@ -68,8 +70,7 @@ static void api_turn(struct api *a)
     }
     uint64_t at_ms = loop_now_ms(a->loop) + wait_ms;
     if (a->timer_at_ms && a->timer_at_ms <= at_ms)
-        return; /* fires earlier, which costs a turn; arming anew for each request would cost more
-                 */
+        return; /* fires earlier: a turn for nothing costs less than arming for each request */
     a->timer_at_ms = at_ms;
     loop_timer_at(a->timer, at_ms);
 }

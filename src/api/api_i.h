@@ -8,8 +8,7 @@
  *            |       `-> DURABLE -> SEND            suspended until its group is durable
  *            |       `-> EVENTS -> WORK             suspended until the journal can be read
  *            |       `-> STREAM                     events or a log; see stream.c
- *            `-> SWALLOW -> SEND                    refused by its head; the body is read and
- * dropped
+ *            `-> SWALLOW -> SEND                    refused by its head; the body is dropped
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef API_API_I_H
@@ -28,10 +27,9 @@ enum {
     API_GREETING_TIMEOUT_S = 10,   /* until the first request of a connection */
     API_POOL_BYTES = 16 << 10,     /* memory of one connection: its head must fit in here */
     API_POOL_STEP_BYTES = 4 << 10, /* by which a head's buffer grows, from half of the memory on */
-    API_SWALLOW_BYTES =
-        64 << 20, /* a refused body up to this size is read, so that the client reads us */
-    API_SPARE_REQUESTS = 64,      /* kept for use again */
-    API_SPARE_BUFFER = 256 << 10, /* a larger buffer is not kept with them */
+    API_SWALLOW_BYTES = 64 << 20,  /* of a refused body are read, so that the client reads us */
+    API_SPARE_REQUESTS = 64,       /* kept for use again */
+    API_SPARE_BUFFER = 256 << 10,  /* a larger buffer is not kept with them */
     API_HEARTBEAT_MS = 15000,
     API_WAKE_MS = 20, /* streams are woken at most so often */
     API_EVENTS_PER_CHUNK = 64,
@@ -54,8 +52,7 @@ enum {
     X(if_none_match, "If-None-Match")                                                              \
     X(idempotency_key, "Idempotency-Key")                                                          \
     X(last_event_id, "Last-Event-ID")
-struct request_head { /* NULL where absent; the library keeps the text as long as the request lives
-                       */
+struct request_head { /* NULL where absent; the text lives as long as the request */
 #define X(field, name) const char *field;
     HEAD_FIELDS(X)
 #undef X
@@ -130,7 +127,6 @@ struct stream { /* the head of struct sse and struct logstream */
     bool beat;   /* a heartbeat is due */
     bool over;   /* ends as soon as it is woken */
     char *token; /* asked again at each heartbeat: a revoked token ends its streams */
-    char *name;  /* who.name, kept here */
     struct caller who;
     const char *type; /* of its content */
     MHD_ContentReaderCallback read;

@@ -86,6 +86,8 @@ const struct value *book_schema(const struct api_book *b, const char *name);
 const struct api_param *api_path_param(struct str name);
 /* limit and after, of every list. */
 const struct api_param *api_page_params(void);
+/* Is an Idempotency-Key heeded?  Not where the answer holds a secret, which must not be kept. */
+bool api_keeps_answers(const struct api_route *r);
 
 /* --- OpenAPI (openapi.c) --- */
 

@@ -100,6 +100,8 @@ int event_chunk_get(struct api *a, const struct caller *who, uint64_t since,
         return 0;
     }
     *ret_chunk = NULL;
+    if (since >= server_events_last(a->server))
+        return 0; /* the usual end of a stream's turn */
     int r = server_events_read(a->server, who, since, API_EVENTS_PER_CHUNK, &lines, &last,
                                &first_kept, e);
     if (r < 0)

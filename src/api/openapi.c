@@ -78,7 +78,7 @@ static void params_write(struct jsonw *w, const struct api_book *b, const struct
         param_write(w, p, "query", false);
     if (r->flags & API_IF_MATCH)
         header_write(w, "If-Match", "The revision that is to be changed, quoted, or *.", true);
-    if (r->method == API_POST)
+    if (api_keeps_answers(r))
         header_write(w, "Idempotency-Key",
                      "The first answer is kept for a day and given again for the same key.", false);
     if (r->special == API_SPECIAL_EVENTS)

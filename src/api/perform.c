@@ -5,8 +5,7 @@
  *
  * An Idempotency-Key is kept with what was answered in the group of the write itself.  Refusals are
  * not kept: they changed nothing and may be different next time.  A kept answer is one line of what
- * is sent as headers
- * ("rev location", "-" for none), then the body as it was.
+ * is sent as headers ("rev location", "-" for none), then the body as it was.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api_i.h"
@@ -106,7 +105,7 @@ static void answer_reply(struct request *req, const struct server_reply *reply)
 static int operation_run(struct request *req, uint64_t *ret_group, struct err *e)
 {
     const struct api_route *route = req->match.route;
-    const char *key = route->method == API_POST ? req->head.idempotency_key : NULL;
+    const char *key = api_keeps_answers(route) ? req->head.idempotency_key : NULL;
     struct server *s = req->api->server;
     struct server_reply reply = {0};
     uint64_t digest = key ? request_digest(req) : 0;

@@ -183,7 +183,8 @@ static int size_check(const struct request *req, uint64_t bytes, struct err *e)
 {
     if (bytes <= req->api->o.body_limit)
         return 0;
-    return err_set(e, ERR_TOO_LARGE, "a body may have %zu bytes at most", req->api->o.body_limit);
+    err_set(e, ERR_TOO_LARGE, "a body may have %zu bytes at most", req->api->o.body_limit);
+    return err_hint(e, "send less, or raise body_limit in the server's configuration");
 }
 
 static int body_expect(const struct request *req, struct err *e)

@@ -49,10 +49,9 @@ static void answer_log(const struct request *req)
 {
     if (log_get_level() < LOG_DEBUG)
         return;
-    log_line(LOG_DEBUG, "answer",
-             LOGT("operation", req->match.route ? req->match.route->id : "none"),
-             LOGT("uri", req->uri), LOGI("status", req->answer.status),
-             LOGT("actor", req->who.name ? req->who.name : ""));
+    log_line(
+        LOG_DEBUG, "answer", LOGT("operation", req->match.route ? req->match.route->id : "none"),
+        LOGT("uri", req->uri), LOGI("status", req->answer.status), LOGT("actor", req->who.name));
 }
 
 static void headers_add(struct MHD_Response *r, const struct answer *a)

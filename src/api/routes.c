@@ -230,6 +230,11 @@ const struct api_param *api_page_params(void)
     return page_params;
 }
 
+bool api_keeps_answers(const struct api_route *r)
+{
+    return r->method == API_POST && !(r->flags & API_NO_STORE);
+}
+
 const char *api_method_name(enum api_method m)
 {
     static const char *const names[] = {

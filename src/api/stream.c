@@ -89,9 +89,7 @@ void stream_begin(struct request *req, struct stream *s)
     assert(s->read && s->free && s->type);
     s->request = req;
     s->token = xstrdup(token + 7 + strspn(token + 7, " "));
-    s->name = xstrdup(req->who.name ? req->who.name : "");
     s->who = req->who;
-    s->who.name = s->name;
     s->next = a->streams.first;
     if (s->next)
         s->next->prev = s;
@@ -143,7 +141,6 @@ void stream_end(struct stream *s)
     a->streams.n--;
     s->request->stream = NULL;
     free(s->token);
-    free(s->name);
     s->free(s);
 }
 

@@ -41,7 +41,7 @@ static void look_settle(struct cli *c)
         c->color_out = c->color_err = false;
 }
 
-static void settle(struct cli *c)
+static void settings_take(struct cli *c)
 {
     static const char *const formats[] = {"table", "json", "yaml", "name"};
     const char *format = cli_word(c, "output"), *wait = cli_option(c, "wait");
@@ -88,7 +88,7 @@ static int line_run(struct cli *c, struct err *e)
 }
 
 /* Everything was written, or the disk is full and somebody must know. */
-static int output_close(struct cli *c, struct err *e)
+static int output_finish(struct cli *c, struct err *e)
 {
     bool bad = fflush(c->env->out) || ferror(c->env->out);
     return bad ? err_set(e, ERR_IO, "the output cannot be written: %m") : 0;
@@ -104,10 +104,10 @@ int cli_run(const struct cli_env *env, int argc, char **argv)
         look_settle(&c);
         c.format = wants_json(argc, argv) ? OUT_JSON : OUT_TABLE;
     } else {
-        settle(&c);
+        settings_take(&c);
         rc = line_run(&c, &e);
         if (!rc)
-            rc = output_close(&c, &e);
+            rc = output_finish(&c, &e);
     }
     if (rc)
         cli_report(&c, &e);

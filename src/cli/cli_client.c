@@ -75,9 +75,10 @@ static int token_find(struct cli *c, const char **ret_token, struct err *e)
         return token_read(c, file, ret_token, e);
     if ((*ret_token = variable(c, "ANNEAL_TOKEN")))
         return 0;
-    if ((file = variable(c, "ANNEAL_TOKEN_FILE")))
-        return token_read(c, file, ret_token, e);
-    return token_search(c, ret_token, e);
+    if (!(file = variable(c, "ANNEAL_TOKEN_FILE")))
+        return token_search(c, ret_token, e);
+    int rc = token_read(c, file, ret_token, e);
+    return rc ? err_hint(e, "the variable ANNEAL_TOKEN_FILE names this file") : 0;
 }
 
 static void exchange_say(void *arg, const char *line)

@@ -139,7 +139,7 @@ static void frame_show(struct follow *f)
 }
 
 /* A line that stays, above the frame if there is one. */
-static void line_show(struct follow *f, const char *text)
+static void lasting_show(struct follow *f, const char *text)
 {
     SCOPED_BUF(out);
     painter_clear(&f->painter, &out);
@@ -158,7 +158,7 @@ static void lines_show(struct follow *f)
     if (!all.len || str_eq(buf_str(&all), buf_str(&f->line)) ||
         (f->line.len && now - f->lined_ms < LINE_GAP_MS))
         return;
-    line_show(f, all.data);
+    lasting_show(f, all.data);
     buf_clear(&f->line);
     buf_put(&f->line, all.data, all.len);
     f->lined_ms = now;
@@ -194,7 +194,7 @@ static void ended_show(struct follow *f, const struct progress *old, const struc
             continue; /* gone; nothing to say */
         const struct progress_op op = progress_op_read(&mem, v);
         progress_summary(&b, &op);
-        line_show(f, b.data);
+        lasting_show(f, b.data);
     }
 }
 
@@ -237,7 +237,7 @@ static void follow_state(void *arg, const struct err *lost)
     if (lost && f->live)
         picture_show(f);
     else if (lost && !f->c->quiet)
-        line_show(f, lost->text);
+        lasting_show(f, lost->text);
 }
 
 static bool follow_ended(const struct follow *f)

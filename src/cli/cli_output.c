@@ -30,7 +30,8 @@ void cli_put(struct cli *c, const struct buf *b)
     (void)fwrite(buf_str(b).s, 1, b->len, c->env->out); /* checked once, at the end */
 }
 
-static void line_say(struct cli *c, FILE *f, const char *prefix, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void line_say(FILE *f, const char *prefix,
+                                                           const char *fmt, va_list ap)
 {
     SCOPED_BUF(b);
     char *text = NULL;
@@ -38,7 +39,6 @@ static void line_say(struct cli *c, FILE *f, const char *prefix, const char *fmt
         abort();
     term_clean(&b, text, strlen(text), TERM_LINES);
     free(text);
-    (void)c;
     (void)fprintf(f, "%s%s\n", prefix, buf_str(&b).s);
 }
 
@@ -48,7 +48,7 @@ void cli_say(struct cli *c, const char *fmt, ...)
     if (c->quiet)
         return;
     va_start(ap, fmt);
-    line_say(c, c->env->out, "", fmt, ap);
+    line_say(c->env->out, "", fmt, ap);
     va_end(ap);
 }
 
@@ -56,7 +56,7 @@ void cli_warn(struct cli *c, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    line_say(c, c->env->err, "anneal: ", fmt, ap);
+    line_say(c->env->err, "anneal: ", fmt, ap);
     va_end(ap);
 }
 
@@ -215,7 +215,7 @@ void cli_done(struct cli *c, const struct value *v, const char *name_path, const
     if (c->quiet || c->format != OUT_TABLE)
         return;
     va_start(ap, fmt);
-    line_say(c, c->env->out, "", fmt, ap);
+    line_say(c->env->out, "", fmt, ap);
     va_end(ap);
 }
 

@@ -72,7 +72,7 @@ struct line {
     int pending; /* spaces owed, not written at a line's end */
 };
 
-static void line_put(struct line *l, const char *s, int width, int into, bool right,
+static void cell_put(struct line *l, const char *s, int width, int into, bool right,
                      enum style style)
 {
     int room = into;
@@ -106,7 +106,7 @@ void table_draw(const struct table *t, const struct look *look, struct buf *b)
     struct line l = {.b = b, .look = look};
     for (size_t k = 0; k < t->columns; k++) {
         const char *title = t->column[k].title;
-        line_put(&l, title, term_width(title, strlen(title)), w[k],
+        cell_put(&l, title, term_width(title, strlen(title)), w[k],
                  t->column[k].flags & COLUMN_RIGHT, STYLE_BOLD);
     }
     buf_putc(b, '\n');
@@ -114,7 +114,7 @@ void table_draw(const struct table *t, const struct look *look, struct buf *b)
         l.used = l.pending = 0;
         for (size_t k = 0; k < t->columns; k++) {
             const struct cell *c = &t->cells.at[i + k];
-            line_put(&l, c->s, c->width, w[k], t->column[k].flags & COLUMN_RIGHT, c->style);
+            cell_put(&l, c->s, c->width, w[k], t->column[k].flags & COLUMN_RIGHT, c->style);
         }
         buf_putc(b, '\n');
     }

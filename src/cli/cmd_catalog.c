@@ -136,9 +136,11 @@ int cmd_catalog_load(struct cli *c, struct err *e)
         value_put_bool(&c->mem, body, "dry_run", true);
     if ((rc = cli_send(c, "POST", "/v1/catalog", body, &v, e)))
         return rc;
-    warnings = value_get(v, "warnings");
+    warnings = value_get(v, "report");
     for (uint32_t i = 0; value_is(warnings, VALUE_LIST) && i < warnings->n; i++)
-        cli_warn(c, "%s", value_as_text(&warnings->items[i], "?"));
+        cli_warn(c, "%s: %s: %s", value_as_text(value_get(&warnings->items[i], "at"), "?"),
+                 value_as_text(value_get(&warnings->items[i], "severity"), "?"),
+                 value_as_text(value_get(&warnings->items[i], "text"), "?"));
     int64_t roles = value_as_int(value_get(v, "roles"), 0);
     int64_t tasks = value_as_int(value_get(v, "tasks"), 0);
     if (cli_has(c, "dry-run"))

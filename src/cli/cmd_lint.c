@@ -62,7 +62,7 @@ static const struct value *entry_value(struct cli *c, const struct catalog_entry
     return v;
 }
 
-static const struct value *report_value(struct cli *c, const struct catalog_report *r)
+static const struct value *report_document(struct cli *c, const struct catalog_report *r)
 {
     struct value *v = value_map(&c->mem), *items = value_list(&c->mem);
     for (size_t i = 0; i < r->entries.n; i++)
@@ -107,7 +107,7 @@ int cmd_lint(struct cli *c, struct err *e)
         *e = first;
         return rc;
     }
-    if (!cli_print_data(c, report_value(c, &report), "at")) {
+    if (!cli_print_data(c, report_document(c, &report), "at")) {
         report_draw(c, &report);
         verdict_say(c, &report, cat);
     }

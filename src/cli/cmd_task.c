@@ -127,7 +127,7 @@ struct log_out {
 
 /* How many bytes at the end may be the beginning of something longer: a colour sequence or a
  * character. */
-static size_t unfinished(const char *p, size_t n)
+static size_t sequence_open(const char *p, size_t n)
 {
     for (size_t back = 1; back <= n && back <= 16; back++) {
         unsigned char ch = (unsigned char)p[n - back];
@@ -152,7 +152,7 @@ static int log_write(void *arg, const char *p, size_t n, struct err *e)
     } else {
         SCOPED_BUF(b);
         buf_put(&o->tail, p, n);
-        size_t keep = unfinished(o->tail.data, o->tail.len), whole = o->tail.len - keep;
+        size_t keep = sequence_open(o->tail.data, o->tail.len), whole = o->tail.len - keep;
         term_clean(&b, o->tail.data, whole, TERM_LINES | TERM_COLORS);
         (void)fwrite(buf_str(&b).s, 1, b.len, out);
         memmove(o->tail.data, o->tail.data + whole, keep);
@@ -217,7 +217,7 @@ static int attempt_last(struct cli *c, const char **ret_n, struct err *e)
 }
 
 /* The whole log, or its last bytes from the start of a line on. */
-static int log_read(struct log_out *o, const char *attempt, struct err *e)
+static int log_print(struct log_out *o, const char *attempt, struct err *e)
 {
     struct str text;
     uint64_t most = cli_number(o->c, "tail", UINT64_MAX);
@@ -240,7 +240,7 @@ int cmd_task_log(struct cli *c, struct err *e)
     if (!rc && !attempt)
         rc = attempt_last(c, &attempt, e);
     if (!rc && (!follow || cli_has(c, "tail")))
-        rc = log_read(&o, attempt, e);
+        rc = log_print(&o, attempt, e);
     if (!rc && follow)
         rc = log_follow(&o, attempt, e);
     if (o.tail.len) {

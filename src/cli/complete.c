@@ -29,7 +29,7 @@ struct completion {
     struct buf out;
 };
 
-static void offer(struct completion *k, const char *s, size_t n, const char *suffix)
+static void candidate_offer(struct completion *k, const char *s, size_t n, const char *suffix)
 {
     size_t want = strlen(k->prefix);
     if (n < want || memcmp(s, k->prefix, want) != 0)
@@ -106,11 +106,11 @@ static void offer_objects(struct completion *k, const char *path, const char *na
         char number[24];
         if (value_is(n, VALUE_INT)) {
             snprintf(number, sizeof number, "%lld", (long long)n->i);
-            offer(k, number, strlen(number), suffix);
+            candidate_offer(k, number, strlen(number), suffix);
         } else {
             struct str s = value_as_str(n);
             if (s.n)
-                offer(k, s.s, s.n, suffix);
+                candidate_offer(k, s.s, s.n, suffix);
         }
     }
 }
@@ -120,7 +120,7 @@ static void offer_words(struct completion *k, const char *words)
     const char *w;
     size_t n;
     while (verbs_word_next(&words, &w, &n))
-        offer(k, w, n, "");
+        candidate_offer(k, w, n, "");
 }
 
 static void offer_kind(struct completion *k, enum cli_kind kind, const char *words)
@@ -153,7 +153,7 @@ static void offer_options(struct completion *k, const struct cli_opt *o)
     for (; o && o->name; o++) {
         SCOPED_BUF(name);
         buf_printf(&name, "--%s", o->name);
-        offer(k, name.data, name.len, "");
+        candidate_offer(k, name.data, name.len, "");
     }
 }
 
@@ -161,14 +161,14 @@ static void offer_verbs(struct completion *k)
 {
     for (const struct cli_verb *v = cli_verbs; v->noun; v++)
         if (v->verb && !strcmp(v->noun, k->noun))
-            offer(k, v->verb, strlen(v->verb), "");
+            candidate_offer(k, v->verb, strlen(v->verb), "");
 }
 
 static void offer_nouns(struct completion *k)
 {
     for (const struct cli_noun *n = cli_nouns; n->name; n++)
         if (n->help)
-            offer(k, n->name, strlen(n->name), "");
+            candidate_offer(k, n->name, strlen(n->name), "");
 }
 
 /* `anneal help NOUN VERB` is completed like a command. */
@@ -207,7 +207,7 @@ static void offer_argument(struct completion *k)
     }
 }
 
-static void offer_all(struct completion *k)
+static void next_offer(struct completion *k)
 {
     const char *word = k->words.at[k->words.n - 1], *eq = strchr(word, '=');
     k->prefix = word;
@@ -240,7 +240,7 @@ int cmd_complete(struct cli *c, struct err *e)
     if (!k.words.n)
         vec_push(&k.words, "");
     words_walk(&k);
-    offer_all(&k);
+    next_offer(&k);
     cli_put(c, &k.out);
     buf_done(&k.out);
     vec_done(&k.words);

@@ -146,8 +146,8 @@ static void task_draw(struct pen *pen, const struct progress_task *t, bool faile
     pen_end(pen);
 }
 
-static int tasks_draw(struct pen *pen, const struct progress_task *tasks, size_t n, int64_t op,
-                      bool failed, int room, int64_t now_ms)
+static int op_tasks_draw(struct pen *pen, const struct progress_task *tasks, size_t n, int64_t op,
+                         bool failed, int room, int64_t now_ms)
 {
     int drawn = 0;
     for (size_t i = 0; i < n && drawn < room; i++)
@@ -163,10 +163,10 @@ static void op_draw(struct pen *pen, const struct progress *p, const struct prog
 {
     heading_draw(pen, op, now_ms);
     bar_draw(pen, op);
-    int drawn = tasks_draw(pen, p->failed, p->n_failed, op->id, true, (room + 1) / 2, now_ms);
+    int drawn = op_tasks_draw(pen, p->failed, p->n_failed, op->id, true, (room + 1) / 2, now_ms);
     int left = room - drawn;
-    int shown = tasks_draw(pen, p->running, p->n_running, op->id, false,
-                           op->running > left ? left - 1 : left, now_ms);
+    int shown = op_tasks_draw(pen, p->running, p->n_running, op->id, false,
+                              op->running > left ? left - 1 : left, now_ms);
     if (p->running && op->running > shown && left > shown) {
         pen_put(pen, STYLE_DIM, "    and %lld more running", (long long)(op->running - shown));
         pen_end(pen);

@@ -19,9 +19,11 @@ const struct cli_noun *verbs_noun(const char *noun)
 
 const struct cli_verb *verbs_find(const char *noun, const char *verb)
 {
-    for (const struct cli_verb *v = cli_verbs; v->noun; v++)
-        if (!strcmp(v->noun, noun) && (v->verb ? verb && !strcmp(v->verb, verb) : !verb))
+    for (const struct cli_verb *v = cli_verbs; v->noun; v++) {
+        bool same = v->verb && verb ? !strcmp(v->verb, verb) : !v->verb && !verb;
+        if (same && !strcmp(v->noun, noun))
             return v;
+    }
     return NULL;
 }
 

@@ -99,7 +99,7 @@ static int base_check(struct http *h, const char *text, struct err *e)
 }
 
 /* A token with a space or a control character would break out of its header. */
-static int token_check(const char *token, struct err *e)
+static int bearer_check(const char *token, struct err *e)
 {
     for (const char *p = token; *p; p++)
         if (*p <= ' ' || *p > '~')
@@ -124,7 +124,7 @@ int http_new(const struct http_options *o, struct http **ret_h, struct err *e)
     if ((rc = base_check(h, o->base, e)))
         return rc;
     if (o->token.s && *o->token.s) {
-        if ((rc = token_check(o->token.s, e)))
+        if ((rc = bearer_check(o->token.s, e)))
             return rc;
         if (!h->tls && !h->loopback) {
             err_set(e, ERR_REFUSED, "a token is not sent in clear to %s", h->base);

@@ -336,7 +336,8 @@ void dispatch_inbox(struct server *s)
     size_t done = 0;
     while (done < s->inbox.n && take(s, &mem, str_of(s->inbox.at[done])))
         free(s->inbox.at[done++]);
-    memmove(s->inbox.at, s->inbox.at + done, (s->inbox.n - done) * sizeof *s->inbox.at);
+    if (done > 0)
+        memmove(s->inbox.at, s->inbox.at + done, (s->inbox.n - done) * sizeof *s->inbox.at);
     s->inbox.n -= done;
     if (s->queue)
         acknowledge_idle(s);

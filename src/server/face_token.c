@@ -8,6 +8,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <sodium.h>
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
@@ -244,6 +245,7 @@ int server_authenticate(struct server *s, const char *token, struct caller *ret_
     if (t->revoked)
         return unknown_token(e, "this token was revoked");
     *ret_who = (struct caller){
-        .token = (uint32_t)id, .tenant = t->tenant, .scope = scope_find(t->scope), .name = t->name};
+        .token = (uint32_t)id, .tenant = t->tenant, .scope = scope_find(t->scope)};
+    snprintf(ret_who->name, sizeof ret_who->name, "%s", t->name);
     return 0;
 }

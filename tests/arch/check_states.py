@@ -3,6 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 import importlib.util
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -29,10 +30,10 @@ def noticed(name, old, new):
         for part in ("src/model", "src/annealer", "docs/states"):
             shutil.copytree(TOP / part, copy / part)
         shutil.copy(TOP / "docs/states.md", copy / "docs/states.md")
-        text = (copy / name).read_text()
-        if text.count(old) != 1:
-            return f"{name} does not hold {old!r} once: change this test with it"
-        (copy / name).write_text(text.replace(old, new))
+        text, places = re.subn(old, new, (copy / name).read_text())
+        if places != 1:
+            return f"{old} is in {places} places of {name}: change this test with it"
+        (copy / name).write_text(text)
         try:
             return "" if statedot.differing(copy) else "nothing differs"
         except statedot.Unreadable:
@@ -46,16 +47,17 @@ try:
 except statedot.Unreadable as e:
     check(False, "the source is understood", str(e))
 
-CHANGES = [
-    ("a new transition", "src/annealer/task_fsm.c", "[TASK_DONE] = {", "[TASK_DONE] = {[TASKEV_FAIL] = GO(FAILED), "),
-    ("a transition that went", "src/annealer/task_fsm.c", "[TASKEV_ASK] = GO(RUNNING), ", ""),
-    ("a cell with an unknown state", "src/annealer/task_fsm.c", "[TASKEV_ASK] = GO(RUNNING)", "[TASKEV_ASK] = GO(WALKING)"),
-    ("a new task state", "src/model/states.h", "X(DEP_FAILED) X(CANCELLED)", "X(DEP_FAILED) X(CANCELLED) X(PAUSED)"),
-    ("another meaning of an event", "src/model/states.h", "the scheduler grants a slot", "a slot is granted"),
-    ("a new noderole state", "src/model/states.h", "X(REMOVING) X(REMOVED)", "X(REMOVING) X(REMOVED) X(LIMBO)"),
-    ("another order of the derivation", "src/annealer/noderole_fsm.c", "if (nr->failed > 0)\n        return NODEROLE_ERROR;",
-     "if (nr->ready > 0)\n        return NODEROLE_TODO;\n    if (nr->failed > 0)\n        return NODEROLE_ERROR;"),
-    ("a condition without words", "src/annealer/noderole_fsm.c", "if (nr->failed > 0)", "if (nr->failed > 1)"),
+LISTS, TABLE, DERIVED = "src/model/states.h", "src/annealer/task_fsm.c", "src/annealer/noderole_fsm.c"
+CHANGES = [  # what, where, a pattern that is there once, what it becomes
+    ("a new transition", TABLE, r"(\[TASK_DONE\]\s*=\s*\{)", r"\1[TASKEV_FAIL] = GO(FAILED), "),
+    ("a transition that went", TABLE, r"\[TASKEV_ASK\]\s*=\s*GO\(RUNNING\),", ""),
+    ("a cell with an unknown state", TABLE, r"(\[TASKEV_ASK\]\s*=\s*GO)\(RUNNING\)", r"\1(WALKING)"),
+    ("a new task state", LISTS, r"(#define TASK_STATES\(X\)\s*\\\n)", r"\1    X(PAUSED) \\\n"),
+    ("another meaning of an event", LISTS, "the scheduler grants a slot", "a slot is granted"),
+    ("a new noderole state", LISTS, r"(#define NODEROLE_STATES\(X\)\s*\\\n)", r"\1    X(LIMBO) \\\n"),
+    ("another order of the derivation", DERIVED, r"(    if \(nr->failed > 0\))",
+     r"    if (nr->ready > 0)\n        return NODEROLE_TODO;\n\1"),
+    ("a condition without words", DERIVED, r"if \(nr->failed > 0\)", "if (nr->failed > 1)"),
 ]
 for what, name, old, new in CHANGES:
     problem = noticed(name, old, new)

@@ -1,108 +1,66 @@
-# lib.sh - sourced by the shell tests: TAP, a scratch directory, a server of one's own
-#
-#   ok STATUS LABEL          passes if STATUS is 0
-#   is GOT WANTED LABEL      compares texts
-#   has TEXT PART LABEL      TEXT contains PART
-#   run COMMAND...           sets $rc, $out and $err
-#   start_server [OPTION...] serves on a free port with its data in $scratch/data
-#   finish                   prints the plan; the exit status says whether all passed
+# lib.sh - sourced by the end-to-end tests: a server of their own, the CLI against it, TAP
 # shellcheck shell=bash
 # SPDX-License-Identifier: Apache-2.0
+set -u
+bin=${ANNEAL_BIN_DIR:?the directory of the programs}
+top=${ANNEAL_TOP:?the directory of the sources}
+work=$(mktemp -d)
+points=0 failures=0
+server_pid=
+export ANNEAL_TOKEN_FILE=$work/data/admin.token NO_COLOR=1
 
-bin=${ANNEAL_BIN_DIR:?ANNEAL_BIN_DIR names the directory of the programs}
-top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/anneal-e2e-XXXXXX")
-export LC_ALL=C.UTF-8 HOME=$scratch
-unset ANNEAL_SERVER ANNEAL_TOKEN ANNEAL_TOKEN_FILE NO_COLOR XDG_CONFIG_HOME
-tests=0 failed=0 server_pid=
-
-need() { # PROGRAM: the whole test is skipped without it
-    [ -x "$bin/$1" ] || { echo "1..0 # SKIP $1 is not built"; exit 0; }
+finish() {
+    [ -n "$server_pid" ] && kill -9 "$server_pid" 2>/dev/null
+    mountpoint -q "$work/small" 2>/dev/null && umount "$work/small"
+    rm -rf "$work"
 }
+trap finish EXIT
+
+ok() { # STATUS LABEL [DETAIL]
+    points=$((points + 1))
+    if [ "$1" -eq 0 ]; then
+        echo "ok $points - $2"
+    else
+        failures=$((failures + 1))
+        echo "not ok $points - $2"
+        [ -n "${3:-}" ] && printf '%s\n' "$3" | head -n 12 | sed 's/^/#   /'
+    fi
+}
+is() { [ "$1" = "$2" ]; ok $? "$3" "got \"$1\", wanted \"$2\""; }
+has() { case $1 in *"$2"*) ok 0 "$3" ;; *) ok 1 "$3" "no \"$2\" in: $1" ;; esac; }
+skip_all() { echo "1..0 # SKIP $1"; exit 0; }
+done_testing() { echo "1..$points"; [ $failures -eq 0 ]; exit; }
 
 anneal() { "$bin/anneal" "$@"; }
 
-ok() {
-    tests=$((tests + 1))
-    if [ "$1" -eq 0 ]; then
-        echo "ok $tests - $2"
-    else
-        failed=$((failed + 1))
-        echo "not ok $tests - $2"
-        return 0
-    fi
+# start [OPTIONS]: a server on a free port; its log is $work/log.  Fails if it ends first.
+start() {
+    : >"$work/log"
+    ${PRELOAD:+env LD_PRELOAD="$PRELOAD"} "$bin/anneald" --data-dir "$work/data" --listen 127.0.0.1:0 --set recover_grace=1s "$@" >>"$work/log" 2>&1 &
+    server_pid=$!
+    until grep -q server.ready "$work/log"; do
+        kill -0 $server_pid 2>/dev/null || { wait $server_pid; code=$?; server_pid=; return "$code"; }
+        read -rt 0.02 <> <(:) || :
+    done
+    port=$(sed -n 's/.*server.ready.* port=\([0-9]*\).*/\1/p' "$work/log")
+    export ANNEAL_SERVER=http://127.0.0.1:$port
 }
-
-diagnose() { printf '%s\n' "$1" | sed "s/^/#   $2 /"; }
-
-is() {
-    if [ "$1" = "$2" ]; then
-        ok 0 "$3"
-    else
-        ok 1 "$3"
-        diagnose "$1" got
-        diagnose "$2" wanted
-    fi
+stop() { kill "$server_pid" && wait "$server_pid"; code=$?; server_pid=; return $code; }
+crash() { kill -9 "$server_pid"; wait "$server_pid" 2>/dev/null; server_pid=; }
+api() { # METHOD PATH [curl arguments]: body, then the status on a line of its own
+    local method=$1 path=$2
+    shift 2
+    curl -s -X "$method" -H "Authorization: Bearer $(cat "$ANNEAL_TOKEN_FILE")" -w '\n%{http_code}' "$@" "$ANNEAL_SERVER$path"
 }
-
-has() {
-    case $1 in
-    *"$2"*) ok 0 "$3" ;;
-    *)
-        ok 1 "$3"
-        diagnose "$1" got
-        diagnose "$2" without
-        ;;
-    esac
-}
-
-run() {
-    rc=0
-    out=$("$@" 2>"$scratch/err") || rc=$?
-    err=$(cat "$scratch/err")
-}
-
-# One moment, without a process.
-moment() { read -rt 0.02 <> <(:) || true; }
-
-# until_true SECONDS COMMAND...: 0 as soon as the command succeeds.
+# until_true SECONDS COMMAND...: asks until it succeeds.
 until_true() {
     local end=$((SECONDS + $1))
     shift
-    until "$@"; do
-        [ "$SECONDS" -lt "$end" ] || return 1
-        moment
+    until "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt $end ] || return 1
+        read -rt 0.05 <> <(:) || :
     done
 }
-
-server_is_ready() { grep -q server.ready "$scratch/log" 2>/dev/null || ! kill -0 "$server_pid" 2>/dev/null; }
-
-start_server() {
-    : >"$scratch/log"
-    "$bin/anneald" --data-dir "$scratch/data" --listen "127.0.0.1:${port:-0}" "$@" >>"$scratch/log" 2>&1 </dev/null &
-    server_pid=$!
-    until_true 60 server_is_ready
-    if ! port=$(grep -o 'server.ready.*' "$scratch/log" | grep -om1 'port=[0-9]*'); then
-        sed 's/^/# /' "$scratch/log"
-        echo "Bail out! the server did not start"
-        exit 1
-    fi
-    port=${port#port=}
-    export ANNEAL_SERVER=http://127.0.0.1:$port ANNEAL_TOKEN_FILE=$scratch/data/admin.token
-}
-
-stop_server() {
-    [ -n "$server_pid" ] || return 0
-    kill "${1:--TERM}" "$server_pid" 2>/dev/null
-    wait "$server_pid" 2>/dev/null
-    server_pid=
-    return 0
-}
-
-finish() {
-    stop_server
-    rm -rf "$scratch"
-    echo "1..$tests"
-    [ "$failed" -eq 0 ]
-}
-trap 'stop_server; rm -rf "$scratch"' EXIT
+# catalog NAME <<yaml: a barclamp in $work/NAME
+catalog() { mkdir -p "$work/$1/$1"; cat >"$work/$1/$1/barclamp.yaml"; }
+nodes() { local n; for n; do anneal -q node add "$n" --alive alive || return 1; done; }

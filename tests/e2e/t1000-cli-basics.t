@@ -2,7 +2,9 @@
 # What the command line does without a server: help, complaints, exit codes, completion, manual pages.
 # SPDX-License-Identifier: Apache-2.0
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cli.sh"
 need anneal
+unset ANNEAL_TOKEN_FILE
 
 run anneal
 is "$rc" 0 "no arguments: an overview"
@@ -20,37 +22,39 @@ is "$rc" 9 "nobody listens: exit code 9"
 has "$err" "cannot reach http://127.0.0.1:1" "the address is named"
 has "$err" "is anneald running?" "and a remedy"
 run anneal --server http://127.0.0.1:1 node list -o json
-is "$(printf '%s' "$err" | python3 -c 'import json,sys; print(json.load(sys.stdin)["status"])')" 503 "in JSON the error is a problem object"
+is "$(printf '%s' "$err" | jq .status)" 503 "in JSON the error is a problem object"
 run env ANNEAL_TOKEN=anl_x "$bin/anneal" --server http://192.0.2.1 node list
 is "$rc" 6 "a token is not sent in clear beyond this machine"
-printf 'anl_x' >"$scratch/token"
-chmod 644 "$scratch/token"
-run anneal --server http://127.0.0.1:1 --token-file "$scratch/token" node list
+run env ANNEAL_TOKEN_FILE=/nonexistent "$bin/anneal" node list
+has "$err" "ANNEAL_TOKEN_FILE names this file" "a token file that is not there"
+printf 'anl_x' >"$work/token"
+chmod 644 "$work/token"
+run anneal --server http://127.0.0.1:1 --token-file "$work/token" node list
 has "$err" "chmod 600" "a token that others may read is warned about"
 
 # Output that cannot be written is an error, not a silence.
 rc=0
-"$bin/anneal" help >/dev/full 2>"$scratch/err" || rc=$?
+"$bin/anneal" help >/dev/full 2>"$work/err" || rc=$?
 is "$rc" 1 "a full disk: exit code 1"
-has "$(cat "$scratch/err")" "cannot be written" "and a word about it"
+has "$(cat "$work/err")" "cannot be written" "and a word about it"
 
 # bash runs the completion script with its own word splitting.
-cat >"$scratch/complete.sh" <<END
+cat >"$work/complete.sh" <<END
 source <("$bin/anneal" completion bash)
 ask() { COMP_WORDS=("\$@"); COMP_CWORD=\$((\$# - 1)); COMPREPLY=(); compopt() { :; }; _anneal; echo "\${COMPREPLY[*]}"; }
 ask "$bin/anneal" no
 ask "$bin/anneal" node s
 ask "$bin/anneal" node list --state = A
 END
-run bash --norc "$scratch/complete.sh"
+run bash --norc "$work/complete.sh"
 is "$out" $'node noderole\nshow set\nACTIVE' "completion in a real bash"
 
-run anneal man --dir "$scratch/man"
+run anneal man --dir "$work/man"
 is "$rc" 0 "manual pages are written"
 if command -v man >/dev/null; then
-    said=$(MANPATH=$scratch/man man --warnings -E UTF-8 anneal-node 2>&1 >"$scratch/page" | grep -v '^$')
+    said=$(MANPATH=$work/man man --warnings -E UTF-8 anneal-node 2>&1 >"$work/page" | grep -v '^$')
     is "$said" "" "man finds and formats them without a complaint"
-    has "$(cat "$scratch/page")" "anneal node add NAME" "with their content"
+    has "$(cat "$work/page")" "anneal node add NAME" "with their content"
 else
     ok 0 "man is not installed # SKIP"
 fi
@@ -58,4 +62,4 @@ run anneal help --markdown
 has "$out" "### anneal deployment bind" "the reference in Markdown"
 run anneal sim --seed 1 --events 200
 is "$rc" 0 "the simulator is one of the verbs"
-finish
+done_testing

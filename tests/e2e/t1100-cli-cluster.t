@@ -2,13 +2,14 @@
 # The command line against a real server: from an empty one to a cluster, its failures, its tokens, its backup.
 # SPDX-License-Identifier: Apache-2.0
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cli.sh"
 need anneal
 need anneald
 need anneal-runner
 
 # A catalog whose role `site` fails as long as a file is missing.
-mkdir "$scratch/catalog"
-cat >"$scratch/catalog/barclamp.yaml" <<END
+mkdir "$work/catalog"
+cat >"$work/catalog/barclamp.yaml" <<END
 barclamp: e2e
 roles:
   - name: base
@@ -21,16 +22,16 @@ roles:
     requires: [base]
     actions:
       converge:
-        - {name: publish, params: {script: "echo looking; echo trouble ahead >&2; test -e $scratch/allowed"}}
+        - {name: publish, params: {script: "echo looking; echo trouble ahead >&2; test -e $work/allowed"}}
 END
-start_server
+start
 
 run anneal status
 is "$rc" 0 "status of a new server"
 has "$out" "no catalog is loaded" "says what is missing"
 run anneal status --check
 is "$rc" 11 "and --check makes it an exit code"
-run anneal catalog load "$scratch/catalog"
+run anneal catalog load "$work/catalog"
 is "$rc" 0 "a catalog is loaded"
 has "$out" "2 roles" "and counted"
 has "$err" "" "without warnings"
@@ -72,14 +73,14 @@ has "$out" "task/$task" "names the task"
 run anneal task log "$task"
 has "$out" "looking" "its log is there"
 run anneal noderole list --state error -o json
-is "$(printf '%s' "$out" | python3 -c 'import json,sys; d=json.load(sys.stdin); print(d["total"], d["items"][0]["role"])')" "1 site" "lists in JSON are the server's"
-touch "$scratch/allowed"
+is "$(printf '%s' "$out" | jq -r '"\(.total) \(.items[0].role)"')" "1 site" "lists in JSON are the server's"
+touch "$work/allowed"
 run anneal task retry "$task" --wait
 is "$rc" 0 "the cause removed, a retry succeeds"
 run anneal status --check
 is "$rc" 0 "and nothing needs attention any more"
 
-rev=$(anneal node show n1.example.net -o json | python3 -c 'import json,sys; print(json.load(sys.stdin)["rev"])')
+rev=$(anneal node show n1.example.net -o json | jq .rev)
 run anneal node set n1.example.net --slots 2 --unlabel rack
 is "$rc" 0 "a node is changed"
 run anneal node set n1.example.net --slots 3 --rev "$rev"
@@ -88,19 +89,19 @@ has "$err" "anneal node show n1.example.net" "with advice"
 run anneal node delete n1.example.net
 is "$rc" 5 "a node in use is not deleted"
 
-run anneal token add watcher --scope read --save "$scratch/watcher"
+run anneal token add watcher --scope read --save "$work/watcher"
 is "$rc" 0 "a token is made"
-is "$(stat -c %a "$scratch/watcher")" 600 "and kept where only its owner reads"
-run anneal --token-file "$scratch/watcher" node list -o name
+is "$(stat -c %a "$work/watcher")" 600 "and kept where only its owner reads"
+run anneal --token-file "$work/watcher" node list -o name
 is "$rc" 0 "it may read"
-run anneal --token-file "$scratch/watcher" node set n1.example.net --slots 1
+run anneal --token-file "$work/watcher" node set n1.example.net --slots 1
 is "$rc" 3 "but not write: exit code 3"
 run anneal token revoke 2
 is "$rc" 0 "it is revoked"
-run anneal --token-file "$scratch/watcher" node list
+run anneal --token-file "$work/watcher" node list
 is "$rc" 3 "and may nothing any more"
 run env -u ANNEAL_TOKEN_FILE "$bin/anneal" node list
-has "$err" "no token was found in $scratch/.config/anneal/token" "without a token we say where we looked"
+has "$err" "no token was found in $work/.config/anneal/token" "without a token we say where we looked"
 
 run anneal events --since 0 -o name
 ok "$([ "$(printf '%s\n' "$out" | wc -l)" -gt 10 ]; echo $?)" "events are kept"
@@ -108,16 +109,16 @@ is "$(printf '%s\n' "$out" | sort -nc 2>&1)" "" "and numbered in order"
 
 run anneal admin check
 is "$rc" 0 "the store is sound"
-run anneal admin backup "$scratch/backup"
+run anneal admin backup "$work/backup"
 is "$rc" 0 "a backup"
 run anneal node add n3.example.net
 is "$rc" 0 "a node that the backup does not know"
-stop_server
+stop
 run anneal node list
 is "$rc" 9 "the server is gone"
-run anneal admin restore "$scratch/backup" --data-dir "$scratch/data"
+run anneal admin restore "$work/backup" --data-dir "$work/data"
 is "$rc" 0 "the backup is put in place"
-start_server
+start
 run anneal node list -o name
 is "$out" $'n1.example.net\nn2.example.net' "and the server is back where it was"
-finish
+done_testing

@@ -11,7 +11,8 @@ static void token_add(struct server *s, const char *secret, uint32_t tenant, enu
 {
     struct fake_token *t = vec_add(&s->tokens);
     snprintf(t->secret, sizeof t->secret, "%s", secret);
-    t->who = (struct caller){(uint32_t)s->tokens.n, tenant, scope, name};
+    t->who = (struct caller){.token = (uint32_t)s->tokens.n, .tenant = tenant, .scope = scope};
+    snprintf(t->who.name, sizeof t->who.name, "%s", name);
 }
 
 struct server *fake_new(struct loop *l)

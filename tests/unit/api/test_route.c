@@ -94,6 +94,23 @@ static void test_rules(void)
     }
 }
 
+/* Where a fixed segment and a name are both possible, one would hide the other. */
+static void test_unambiguous(void)
+{
+    unsigned hidden = 0;
+    for (size_t i = 0; i < api_route_count(); i++)
+        for (size_t k = 0; k < api_route_count(); k++) {
+            const char *a = api_route_at(i)->path, *b = api_route_at(k)->path;
+            while (*a && *a == *b)
+                a++, b++;
+            if (*a == '{' && a[-1] == '/' && *b && *b != '/' && b[-1] == '/') {
+                note("%s hides %s", api_route_at(k)->path, api_route_at(i)->path);
+                hidden++;
+            }
+        }
+    is_int(hidden, 0, "no route hides another");
+}
+
 static void test_misses(const struct api_book *b)
 {
     static const struct {
@@ -146,6 +163,7 @@ int main(void)
     test_every_route(b);
     test_every_operation();
     test_rules();
+    test_unambiguous();
     test_misses(b);
     test_names();
     return tap_done();

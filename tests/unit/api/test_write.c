@@ -97,6 +97,18 @@ static void test_idempotency(struct rig *r)
     reply_done(&rep);
 }
 
+static void test_secret_not_kept(struct rig *r)
+{
+    const char *key = "Idempotency-Key: secret\r\n", *body = "{\"name\":\"t\",\"scope\":\"read\"}";
+    struct reply a = rig_call(r, "POST", "/v1/tokens", FAKE_ADMIN, key, body);
+    struct reply b = rig_call(r, "POST", "/v1/tokens", FAKE_ADMIN, key, body);
+    is_int(b.status, 201, "a key is not heeded where the answer holds a secret");
+    ok(strcmp(a.body.data, b.body.data), "so that it is kept nowhere");
+    is_text(reply_header(&b, "Idempotency-Replayed"), "", "and nothing is replayed");
+    reply_done(&a);
+    reply_done(&b);
+}
+
 static const char post[] = "POST /v1/tasks/1/poke HTTP/1.1\r\nHost: x\r\n"
                            "Authorization: Bearer " FAKE_OPERATE "\r\n\r\n";
 static const char get[] = "GET /v1/tasks/1 HTTP/1.1\r\nHost: x\r\n"
@@ -253,6 +265,7 @@ int main(void)
     rig_open(&r, NULL);
     test_if_match(&r);
     test_idempotency(&r);
+    test_secret_not_kept(&r);
     test_durability(&r);
     test_replay_waits(&r);
     rig_close(&r);

@@ -59,6 +59,13 @@ static void test_lint(void)
     has_text(c.out, ": 1 barclamp, 1 role, ", "is counted");
     is_int(lint(&c, "-q"), 0, "quietly");
     ok(!strstr(c.out, "1 barclamp"), "it is not");
+    file_put("barclamp.yaml", "barclamp: site\n"
+                              "roles:\n"
+                              "  - {name: web, provides: [web]}\n");
+    is_int(lint(&c, ""), 0, "a catalog with a warning");
+    has_text(c.out, "barclamp.yaml:3:28: warning: ", "shows it");
+    has_text(c.out, "0 errors, 1 warning\n", "and counts it");
+    is_int(lint(&c, "--strict"), 2, "which --strict takes for an error");
     file_put("barclamp.yaml", "barclamp: [site\n");
     is_int(lint(&c, ""), 2, "YAML that is broken");
     has_text(c.out, "barclamp.yaml:", "is named");

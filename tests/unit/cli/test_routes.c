@@ -5,10 +5,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/str.h"
 #include "cli/verbs_i.h"
 #include "cli_case.h"
 #include "cluster.h"
+#include "sys/fs.h"
 #include "tap.h"
 
 static const struct {
@@ -147,6 +149,39 @@ static void operations_open(struct fake *f)
     fake_on_headers(f, "GET /v1/events", 204, "", "");
 }
 
+/* Every route that a row names is published, and every published route has a verb. */
+static void test_published(void)
+{
+    static const char *const without[] = {"GET /v1/health", "GET /v1/ready", "GET /metrics"};
+    SCOPED_BUF(text);
+    SCOPED_BUF(published);
+    SCOPED_BUF(used);
+    SCOPED_ARENA(mem);
+    struct value *doc;
+    struct err e;
+    if (fs_read(OPENAPI_JSON, 16 << 20, &text, &e) ||
+        json_parse(&mem, text.data, text.len, NULL, &doc, &e))
+        printf("Bail out! %s\n", e.text);
+    const struct value *paths = value_get(doc, "paths");
+    for (uint32_t i = 0; i < paths->n; i++)
+        for (uint32_t k = 0; k < paths->members[i].v.n; k++) {
+            const char *method = paths->members[i].v.members[k].key;
+            for (const char *p = method; *p; p++)
+                buf_putc(&published, (char)(*p - 32));
+            buf_printf(&published, " %s,", paths->members[i].key);
+        }
+    for (const struct cli_verb *v = cli_verbs; v->noun; v++)
+        buf_printf(&used, "%s,", v->routes ? v->routes : "");
+    for (size_t i = 0; i < sizeof without / sizeof *without; i++)
+        buf_printf(&used, "%s,", without[i]);
+    for (char *p = strtok(arena_strdup(&mem, used.data), ","); p; p = strtok(NULL, ",")) {
+        p += strspn(p, " ");
+        ok(listed(published.data, p), "%s is published", p);
+    }
+    for (char *p = strtok(arena_strdup(&mem, published.data), ","); p; p = strtok(NULL, ","))
+        ok(listed(used.data, p), "%s has a verb", p);
+}
+
 int main(void)
 {
     char dir[] = "/tmp/anneal-routes-XXXXXX";
@@ -188,5 +223,6 @@ int main(void)
         case_done(&c);
     }
     rmdir(dir);
+    test_published();
     return tap_done();
 }
