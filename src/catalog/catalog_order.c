@@ -114,8 +114,14 @@ static void redundant_report(struct lint *t, uint32_t role, const struct value *
     SCOPED_ARENA(mem);
     uint32_t *way = arena_new(&mem, uint32_t, l->roles.n), n = 0;
 
-    for (uint32_t v = target; v != role; v = t->came[v])
+    /* An implicit role is needed on this very node: another's need says nothing about that, unless
+     * all between are of this node too. */
+    bool here = l->roles.at[target].role.flags & ROLE_F_IMPLICIT;
+    for (uint32_t v = target; v != role; v = t->came[v]) {
+        if (here && !(l->roles.at[v].role.flags & ROLE_F_IMPLICIT))
+            return;
         way[n++] = v;
+    }
     buf_puts(&path, l->roles.at[role].role.name.s);
     while (n--)
         buf_printf(&path, " -> %s", l->roles.at[way[n]].role.name.s);
