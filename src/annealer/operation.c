@@ -210,7 +210,11 @@ static int resolve(struct anneal *a, uint32_t t, uint8_t word, struct err *e)
                        task_state_name(a->task_state[t]), a->tasks[t].reason ? " " : "",
                        reason_name(a->tasks[t].reason));
     operation_reopen(a, task_op(a, t));
-    if (word == RESOLVE_DONE) {
+    if (word == RESOLVE_DONE && a->unmet[t] > 0) {
+        /* It was done in a run that is over: as any task that was, it begins again with the new one. */
+        a->tasks[t].done_digest = ripple_task_input(a, t);
+        reset_task(a, t);
+    } else if (word == RESOLVE_DONE) {
         struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
         nr->inputs = ripple_inputs(a, a->tasks[t].noderole);
         nr->mode |= MODE_BEGUN;

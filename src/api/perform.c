@@ -95,7 +95,8 @@ static void answer_reply(struct request *req, const struct server_reply *reply)
     tag_set(a, reply->rev);
     a->location = reply->location;
     a->no_store = req->match.route->flags & API_NO_STORE;
-    if (req->match.route->method == API_GET && head_none_match(&req->head, a->tag)) {
+    if (req->match.route->method == API_GET && !reply->live &&
+        head_none_match(&req->head, a->tag)) {
         answer_bytes(req, MHD_HTTP_NOT_MODIFIED, NULL, (struct str){"", 0});
         return;
     }

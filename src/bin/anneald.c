@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "api/api.h"
@@ -144,9 +145,20 @@ static void set_log_level(const char *name)
             log_set_level((enum log_level)i);
 }
 
+/* A stream or a connection is a descriptor each; the soft limit is meant for programs with few. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit l;
+    if (getrlimit(RLIMIT_NOFILE, &l) == 0 && l.rlim_cur < l.rlim_max) {
+        l.rlim_cur = l.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &l);
+    }
+}
+
 static int serve(struct program *p)
 {
     struct err e = {0};
+    raise_descriptor_limit();
     set_log_level(p->opts.log_level);
     p->loop = loop_new();
     p->queue = queue_new_embedded();

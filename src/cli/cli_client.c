@@ -164,6 +164,13 @@ int cli_send(struct cli *c, const char *method, const char *path, const struct v
     return call(c, &c->mem, &q, ret_v, e);
 }
 
+int cli_send_once(struct cli *c, const char *path, const struct value *body,
+                  const struct value **ret_v, struct err *e)
+{
+    const struct http_request q = {.method = "POST", .path = path, .body = body, .once = true};
+    return call(c, &c->mem, &q, ret_v, e);
+}
+
 int cli_send_rev(struct cli *c, const char *method, const char *path, const struct value *current,
                  const struct value *body, const char *what, const char *show,
                  const struct value **ret_v, struct err *e)

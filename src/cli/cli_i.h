@@ -72,6 +72,9 @@ int cli_get(struct cli *c, const char *path, const struct value **ret_v, struct 
 /* A write without revision; *ret_v may be NULL for an empty answer. */
 int cli_send(struct cli *c, const char *method, const char *path, const struct value *body,
              const struct value **ret_v, struct err *e);
+/* A POST whose answer the server does not keep: repeating it would do it twice. */
+int cli_send_once(struct cli *c, const char *path, const struct value *body,
+                  const struct value **ret_v, struct err *e);
 /* A write of what was read: sends the revision in `current`, or --rev.  what: "node db1", show: the
  * command that shows it, both for the advice on a conflict. */
 int cli_send_rev(struct cli *c, const char *method, const char *path, const struct value *current,
@@ -121,6 +124,8 @@ void cli_report(struct cli *c, const struct err *e);
 /* The source line of an error, and a caret below the column that e->at names; nothing if it has
  * none. */
 void cli_put_source(struct pen *pen, const struct err *e);
+/* "file:3:4: error: text", the source line, a caret, the hint. */
+void cli_put_finding(struct pen *pen, const char *severity, const struct err *e);
 
 /* Confirms a write: data formats print v, otherwise says the sentence. */
 void cli_done(struct cli *c, const struct value *v, const char *name_path, const char *fmt, ...)

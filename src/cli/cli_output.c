@@ -277,6 +277,23 @@ void cli_put_source(struct pen *pen, const struct err *e)
     pen_end(pen);
 }
 
+void cli_put_finding(struct pen *pen, const char *severity, const struct err *e)
+{
+    enum style style = !strcmp(severity, "error")     ? STYLE_BAD
+                       : !strcmp(severity, "warning") ? STYLE_WARN
+                                                      : STYLE_DIM;
+    if (*e->at)
+        pen_put(pen, STYLE_BOLD, "%s: ", e->at);
+    pen_put(pen, style, "%s: ", severity);
+    pen_put(pen, STYLE_PLAIN, "%s", e->text);
+    pen_end(pen);
+    cli_put_source(pen, e);
+    if (*e->hint) {
+        pen_put(pen, STYLE_DIM, "    hint: %s", e->hint);
+        pen_end(pen);
+    }
+}
+
 void cli_report(struct cli *c, const struct err *e)
 {
     SCOPED_BUF(b);

@@ -1,13 +1,9 @@
-/* cmd_admin.c - workers, tokens, the store, and what the programs say of themselves */
+/* cmd_admin.c - workers, tokens, and what the programs say of themselves */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli_i.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <libgen.h>
-#include <limits.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/table_i.h"
 #include "sys/fs.h"
@@ -58,7 +54,7 @@ int cmd_token_add(struct cli *c, struct err *e)
     const char *name = cli_arg(c, 0), *scope = cli_word(c, "scope"), *file = cli_option(c, "save");
     value_put_text(&c->mem, body, "name", name);
     value_put_text(&c->mem, body, "scope", scope ? scope : "read");
-    int rc = cli_send(c, "POST", "/v1/tokens", body, &v, e);
+    int rc = cli_send_once(c, "/v1/tokens", body, &v, e);
     if (rc)
         return rc;
     const char *secret = value_as_text(value_get(v, "secret"), NULL);
@@ -90,84 +86,6 @@ int cmd_token_revoke(struct cli *c, struct err *e)
     if (!rc)
         cli_done(c, v, "id", "token %s revoked", id);
     return rc;
-}
-
-int cmd_admin_backup(struct cli *c, struct err *e)
-{
-    struct value *body = value_map(&c->mem);
-    const struct value *v;
-    char bytes[16];
-    value_put_text(&c->mem, body, "path", cli_arg(c, 0));
-    int rc = cli_send(c, "POST", "/v1/admin/backup", body, &v, e);
-    if (rc)
-        return rc;
-    bytes_show(value_as_int(value_get(v, "bytes"), 0), bytes);
-    cli_done(c, v, "path", "backup written to %s, %s",
-             value_as_text(value_get(v, "path"), cli_arg(c, 0)), bytes);
-    return 0;
-}
-
-int cmd_admin_check(struct cli *c, struct err *e)
-{
-    const struct value *v;
-    int rc = cli_send(c, "POST", "/v1/admin/check", NULL, &v, e);
-    if (rc)
-        return rc;
-    bool good = value_as_bool(value_get(v, "ok"), false);
-    const struct value *found = value_get(v, "findings");
-    if (!cli_print_data(c, v, "ok")) {
-        for (uint32_t i = 0; value_is(found, VALUE_LIST) && i < found->n; i++)
-            cli_warn(c, "%s", value_as_text(&found->items[i], "?"));
-        cli_say(c, good ? "the store is sound" : "the store is damaged");
-    }
-    if (!good)
-        c->exit = err_exit(ERR_CORRUPT);
-    return 0;
-}
-
-int cmd_admin_confirm_dead(struct cli *c, struct err *e)
-{
-    const struct value *v;
-    int rc = cli_send(c, "POST", "/v1/admin/confirm-dead", NULL, &v, e);
-    if (!rc)
-        cli_done(c, v, "suspect", "silent nodes are taken for dead");
-    return rc;
-}
-
-/* The server program lies beside this one, or where system programs are installed. */
-static int server_program(struct cli *c, const char **ret_path, struct err *e)
-{
-    char self[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n < 0)
-        return err_set(e, ERR_IO, "cannot find out where this program is: %m");
-    self[n] = '\0';
-    const char *dir = dirname(self);
-    const char *beside = arena_printf(&c->mem, "%s/anneald", dir);
-    const char *system = arena_printf(&c->mem, "%s/../sbin/anneald", dir);
-    *ret_path = !fs_exists(beside) && fs_exists(system) ? system : beside;
-    return 0;
-}
-
-/* The store is the server's: this program only starts the one that knows it. */
-int cmd_admin_restore(struct cli *c, struct err *e)
-{
-    const char *dir = cli_option(c, "data-dir"), *program;
-    if (!dir)
-        return err_set(e, ERR_INVALID, "--data-dir is missing: whose store shall be replaced?");
-    int rc = server_program(c, &program, e);
-    if (rc)
-        return rc;
-    char *const argv[] = {arena_strdup(&c->mem, program),       arena_strdup(&c->mem, "--restore"),
-                          arena_strdup(&c->mem, cli_arg(c, 0)), arena_strdup(&c->mem, "--data-dir"),
-                          arena_strdup(&c->mem, dir),           NULL};
-    (void)fflush(c->env->out);
-    (void)fflush(c->env->err);
-    if (c->env->exec(c->env->arg, program, argv) < 0) {
-        err_sys(e, ERR_IO, errno, "cannot run %s", program);
-        return err_hint(e, "anneald is expected in the directory of this program");
-    }
-    return 0;
 }
 
 int cmd_openapi(struct cli *c, struct err *e)

@@ -49,6 +49,7 @@ static const struct field role_sheet[] = {
     {"provides", "provides", SHOW_LIST, 0},
     {"conflicts", "conflicts", SHOW_LIST, 0},
     {"strategy", "strategy", SHOW_MAP, 0},
+    {"re-runs", "rerun", SHOW_TEXT, 0},
     {0},
 };
 static const struct field jig_columns[] = {
@@ -58,6 +59,8 @@ static const struct field jig_columns[] = {
     {"IMPLEMENTOR", "implementor", SHOW_TEXT, 0},
     {"REACHES", "reach", SHOW_TEXT, 0},
     {"WORKERS", "workers", SHOW_TEXT, COLUMN_RIGHT},
+    {"RUNNING", "running", SHOW_TEXT, COLUMN_RIGHT},
+    {"WAITING", "waiting", SHOW_TEXT, COLUMN_RIGHT},
     {0},
 };
 static const struct field jig_sheet[] = {
@@ -67,6 +70,8 @@ static const struct field jig_sheet[] = {
     {"implementor", "implementor", SHOW_TEXT, 0},
     {"reaches", "reach", SHOW_TEXT, 0},
     {"workers", "workers", SHOW_TEXT, 0},
+    {"running", "running", SHOW_TEXT, 0},
+    {"waiting", "waiting", SHOW_TEXT, 0},
     {"revision", "rev", SHOW_TEXT, 0},
     {0},
 };
@@ -123,10 +128,29 @@ static void origin_put(struct cli *c, const char *dir, struct value *body)
     free(path);
 }
 
+/* What the server found doubtful, as lint shows it. */
+static void findings_show(struct cli *c, const struct value *report)
+{
+    SCOPED_BUF(b);
+    const struct look look = {.color = c->color_err, .utf8 = c->utf8};
+    struct pen pen = {.b = &b, .look = &look};
+    for (uint32_t i = 0; value_is(report, VALUE_LIST) && i < report->n; i++) {
+        const struct value *f = &report->items[i];
+        struct str line = value_as_str(value_get(f, "line"));
+        struct err found;
+        err_set(&found, ERR_INVALID, "%s", value_as_text(value_get(f, "text"), ""));
+        err_at(&found, "%s", value_as_text(value_get(f, "at"), ""));
+        err_hint(&found, "%s", value_as_text(value_get(f, "hint"), ""));
+        err_line(&found, line.s, line.n);
+        cli_put_finding(&pen, value_as_text(value_get(f, "severity"), "?"), &found);
+    }
+    (void)fwrite(buf_str(&b).s, 1, b.len, c->env->err);
+}
+
 int cmd_catalog_load(struct cli *c, struct err *e)
 {
     struct value *body = value_map(&c->mem), *files;
-    const struct value *v, *warnings;
+    const struct value *v;
     int rc = cli_read_tree(&c->mem, cli_arg(c, 0), &files, e);
     if (rc)
         return rc;
@@ -136,11 +160,8 @@ int cmd_catalog_load(struct cli *c, struct err *e)
         value_put_bool(&c->mem, body, "dry_run", true);
     if ((rc = cli_send(c, "POST", "/v1/catalog", body, &v, e)))
         return rc;
-    warnings = value_get(v, "report");
-    for (uint32_t i = 0; value_is(warnings, VALUE_LIST) && i < warnings->n; i++)
-        cli_warn(c, "%s: %s: %s", value_as_text(value_get(&warnings->items[i], "at"), "?"),
-                 value_as_text(value_get(&warnings->items[i], "severity"), "?"),
-                 value_as_text(value_get(&warnings->items[i], "text"), "?"));
+    if (c->format == OUT_TABLE && !c->quiet)
+        findings_show(c, value_get(v, "report"));
     int64_t roles = value_as_int(value_get(v, "roles"), 0);
     int64_t tasks = value_as_int(value_get(v, "tasks"), 0);
     if (cli_has(c, "dry-run"))

@@ -21,6 +21,7 @@ static const struct field deployment_sheet[] = {
     {"parent", "parent", SHOW_TEXT, 0},
     {"description", "description", SHOW_TEXT, 0},
     {"noderoles", "noderoles", SHOW_COUNTS, 0},
+    {"created", "created_at", SHOW_TIME, 0},
     {"revision", "rev", SHOW_TEXT, 0},
     {0},
 };
@@ -204,7 +205,7 @@ static int bind_show(struct cli *c, const struct value *v, struct err *e)
                          op, n, n == 1 ? "" : "s", tasks, tasks == 1 ? "" : "s");
     else
         s = "everything is as wanted already; nothing to do";
-    return cli_outcome(c, v, "operation", s, e);
+    return cli_outcome(c, v, "operation.id", s, e);
 }
 
 int cmd_deployment_bind(struct cli *c, struct err *e)

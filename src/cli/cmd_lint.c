@@ -7,29 +7,8 @@
 #include "catalog/catalog.h"
 #include "cli/table_i.h"
 
-static const struct {
-    const char *word;
-    enum style style;
-} severities[] = {
-    [CATALOG_ERROR] = {"error", STYLE_BAD},
-    [CATALOG_WARNING] = {"warning", STYLE_WARN},
-    [CATALOG_NOTE] = {"note", STYLE_DIM},
-};
-
-static void entry_draw(struct pen *pen, const struct catalog_entry *entry)
-{
-    const struct err *e = &entry->err;
-    if (*e->at)
-        pen_put(pen, STYLE_BOLD, "%s: ", e->at);
-    pen_put(pen, severities[entry->severity].style, "%s: ", severities[entry->severity].word);
-    pen_put(pen, STYLE_PLAIN, "%s", e->text);
-    pen_end(pen);
-    cli_put_source(pen, e);
-    if (*e->hint) {
-        pen_put(pen, STYLE_DIM, "    hint: %s", e->hint);
-        pen_end(pen);
-    }
-}
+static const char *const severities[] = {
+    [CATALOG_ERROR] = "error", [CATALOG_WARNING] = "warning", [CATALOG_NOTE] = "note"};
 
 static void report_draw(struct cli *c, const struct catalog_report *r)
 {
@@ -38,7 +17,7 @@ static void report_draw(struct cli *c, const struct catalog_report *r)
     look.columns = 0; /* an error is read whole */
     struct pen pen = {.b = &b, .look = &look};
     for (size_t i = 0; i < r->entries.n; i++)
-        entry_draw(&pen, &r->entries.at[i]);
+        cli_put_finding(&pen, severities[r->entries.at[i].severity], &r->entries.at[i].err);
     uint32_t hidden = r->n_errors - r->n_kept_errors + r->n_warnings - r->n_kept_warnings;
     if (hidden) {
         pen_put(&pen, STYLE_DIM, "%u more not shown", hidden);
@@ -51,7 +30,7 @@ static const struct value *entry_value(struct cli *c, const struct catalog_entry
 {
     const struct err *e = &entry->err;
     struct value *v = value_map(&c->mem);
-    value_put_text(&c->mem, v, "severity", severities[entry->severity].word);
+    value_put_text(&c->mem, v, "severity", severities[entry->severity]);
     value_put_text(&c->mem, v, "code", err_name(e->code));
     value_put_text(&c->mem, v, "at", e->at);
     value_put_text(&c->mem, v, "text", e->text);

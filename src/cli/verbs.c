@@ -28,6 +28,7 @@ static const char classes[] = CLASSES(WORD_TEXT);
 #define REV \
     OPT("rev", "N", KIND_NUMBER, \
         "change it only if it is still at revision N (default: the one read just before)")
+#define NO_WAIT FLAG("no-wait", 0, "do not wait for its end")
 #define DATA   OPT("data", "FILE", KIND_FILE, "YAML or JSON; - reads standard input")
 #define NODE_FIELDS \
     OPT("deployment", "NAME", KIND_DEPLOYMENT, "its home deployment"), \
@@ -345,8 +346,9 @@ const struct cli_verb cli_verbs[] = {
      .routes = "DELETE /v1/tokens/{id}",
      .args = {{"ID", KIND_TOKEN, 0, "number of a token", NULL}}},
     {"admin", "backup", "write a consistent copy of the store", cmd_admin_backup, S,
-     .routes = "POST /v1/admin/backup",
-     .args = {{"PATH", KIND_FILE, 0, "a file on the server's machine", NULL}}},
+     .routes = "POST /v1/admin/backup, GET /v1/status",
+     .args = {{"PATH", KIND_FILE, 0, "a new file on the server's machine", NULL}},
+     .opts = OPTS(NO_WAIT)},
     {"admin", "restore", "put a backup in place of the store; the server must not run",
      cmd_admin_restore, 0,
      .args = {{"FROM", KIND_FILE, 0, "a file made by admin backup", NULL}},
@@ -354,7 +356,8 @@ const struct cli_verb cli_verbs[] = {
      .about = "Runs `anneald --restore FROM --data-dir DIR`, from the directory of this program "
               "or from sbin beside it."},
     {"admin", "check", "check the store and the state built from it", cmd_admin_check, S,
-     .routes = "POST /v1/admin/check"},
+     .routes = "POST /v1/admin/check, GET /v1/status",
+     .opts = OPTS(NO_WAIT)},
     {"admin", "confirm-dead", "confirm that silent nodes are dead", cmd_admin_confirm_dead, S,
      .routes = "POST /v1/admin/confirm-dead",
      .about = "When many nodes fall silent at once the server suspects itself and declares none "

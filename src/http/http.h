@@ -63,6 +63,7 @@ struct http_request {
     const char *if_match;     /* a revision without quotes, or "*"; NULL: none */
     const char *accept;       /* NULL: application/json */
     uint32_t timeout_ms;      /* 0: the client's */
+    bool once;                /* a POST whose answer is not kept: no key, never repeated */
 };
 struct http_reply {
     uint32_t status;

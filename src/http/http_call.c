@@ -81,7 +81,7 @@ int http_call(struct http *h, struct arena *mem, const struct http_request *q,
               struct http_reply *ret_r, struct err *e)
 {
     char key[33] = "";
-    bool post = !strcmp(q->method, "POST");
+    bool post = !strcmp(q->method, "POST") && !q->once;
     bool harmless = post || !strcmp(q->method, "GET") || !strcmp(q->method, "HEAD");
     uint64_t began = http_clock_ms();
     uint32_t pause = h->o.pause_ms;

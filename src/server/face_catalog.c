@@ -135,6 +135,7 @@ int server_jig_get(struct server *s, const struct server_call *c, struct server_
         return face_not_found_near(e, "jig", c->id[0], &s->inv.jig_by_name);
     r->body = view_jig(s, c->mem, (uint32_t)id);
     r->rev = s->inv.jigs.at[id].rev;
+    r->live = true;
     return 0;
 }
 
@@ -160,5 +161,6 @@ int server_pool_get(struct server *s, const struct server_call *c, struct server
         return face_not_found_near(e, "pool", c->id[0], &s->inv.pool_by_name);
     r->body = view_pool(s, c->mem, (uint32_t)id);
     r->rev = s->inv.pools.at[id].rev;
+    r->live = true;
     return 0;
 }

@@ -10,6 +10,7 @@ int server_node_get(struct server *s, const struct server_call *c, struct server
         return face_not_found_near(e, "node", c->id[0], &s->inv.node_by_name);
     r->body = view_node(s, c->mem, id);
     r->rev = s->inv.nodes.at[id].rev;
+    r->live = true;
     return 0;
 }
 
@@ -21,6 +22,7 @@ int server_deployment_get(struct server *s, const struct server_call *c, struct 
         return face_not_found_near(e, "deployment", c->id[0], &s->inv.deployment_by_name);
     r->body = view_deployment(s, c->mem, id);
     r->rev = s->inv.deployments.at[id].rev;
+    r->live = true;
     return 0;
 }
 
@@ -36,6 +38,7 @@ int server_noderole_get(struct server *s, const struct server_call *c, struct se
         return face_not_found(e, "noderole", c->id[0]);
     r->body = view_noderole(s, c->mem, id, true);
     r->rev = s->inv.noderoles.at[id].rev;
+    r->live = true;
     return 0;
 }
 

@@ -40,6 +40,7 @@ struct server_reply {
     uint64_t group;           /* not before this group is durable; 0: at once */
     const char *location;     /* of a created object: 201 */
     bool accepted;            /* work goes on: 202 */
+    bool live; /* the body shows more than rev stands for: it may differ at the same rev */
 };
 typedef int server_op_f(struct server *s, const struct server_call *c, struct server_reply *r,
                         struct err *e);

@@ -175,6 +175,12 @@ static void test_repeats(void)
     struct client c;
     char first[80], again[80];
     client_open(&c, (struct http_options){0});
+    fake_on_drop(c.f, "POST /once");
+    fake_on(c.f, "POST /once", 200, "{}");
+    const struct http_request once = {.method = "POST", .path = "/once", .once = true};
+    is_int(http_call(c.h, &c.mem, &once, &c.r, &c.e), -ERR_UNREACHABLE, "a POST that must not repeat");
+    is_int(fake_count(c.f, "POST /once"), 1, "is not repeated");
+    ok(!strstr(fake_request(c.f, "POST /once", 0), "Idempotency-Key"), "and has no key");
     fake_on(c.f, "POST /x", 503, "{\"type\":\"urn:anneal:error:busy\",\"detail\":\"later\"}");
     fake_on(c.f, "POST /x", 200, "{}");
     is_int(call(&c, "POST", "/x", "a", NULL), 0, "a busy server is asked again");
