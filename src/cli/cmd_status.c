@@ -46,6 +46,20 @@ static void counts_draw(struct pen *pen, const char *what, const struct value *c
     pen_end(pen);
 }
 
+/* ", last backup 3h12m ago", or how far it is. */
+static void backup_draw(struct cli *c, struct pen *pen, const struct value *backup)
+{
+    static const struct field ended = {"", "ended_at", SHOW_AGE, 0};
+    const char *state = value_as_text(value_get(backup, "state"), "");
+    int64_t pages = count_at(backup, "pages");
+    if (!strcmp(state, "running"))
+        pen_put(pen, STYLE_BUSY, ", backup under way (%d%%)",
+                pages > 0 ? (int)(count_at(backup, "pages_done") * 100 / pages) : 0);
+    else if (!strcmp(state, "done"))
+        pen_put(pen, STYLE_PLAIN, ", last backup %s ago",
+                field_cell(&c->mem, &ended, backup, c->env->wall_ms(c->env->arg), pen->look).s);
+}
+
 static void head_draw(struct cli *c, struct pen *pen, const struct value *v)
 {
     char up[16], bytes[16];
@@ -65,8 +79,11 @@ static void head_draw(struct cli *c, struct pen *pen, const struct value *v)
     pen_put(pen, STYLE_DIM, "store");
     pen_to(pen, 11);
     pen_put(pen, STYLE_PLAIN, "%s, event %" PRId64, bytes, count_at(v, "journal"));
-    if (check)
+    if (value_as_bool(value_at(v, "store.checking"), false))
+        pen_put(pen, STYLE_BUSY, ", being checked");
+    else if (check)
         pen_put(pen, strcmp(check, "ok") ? STYLE_BAD : STYLE_GOOD, ", check %s", check);
+    backup_draw(c, pen, value_at(v, "store.backup"));
     pen_end(pen);
     pen_put(pen, STYLE_DIM, "workers");
     pen_to(pen, 11);
@@ -109,7 +126,10 @@ static int concerns_draw(struct pen *pen, const struct value *v)
 {
     const char *check = value_as_text(value_at(v, "store.check"), "ok");
     bool idle = !count_sum(value_get(v, "tasks")) || count_at(v, "workers");
+    const char *degraded = value_as_text(value_at(v, "store.degraded"), "");
+    const char *backup = value_as_text(value_at(v, "store.backup.error"), "");
     const struct concern all[] = {
+        {*degraded != '\0', "nothing can be written", "", degraded},
         {count_at(v, "noderoles.ERROR"), "1 noderole is in ERROR", "noderoles are in ERROR",
          "anneal noderole list --state ERROR"},
         {count_at(v, "nodes.dead"), "1 node is dead", "nodes are dead",
@@ -122,6 +142,7 @@ static int concerns_draw(struct pen *pen, const struct value *v)
         {!idle, "there is work but no worker", "", "anneal worker list"},
         {!count_at(v, "catalog"), "no catalog is loaded", "", "anneal catalog load DIR"},
         {strcmp(check, "ok") != 0, "the store is damaged", "", "anneal admin check"},
+        {*backup != '\0', "the last backup failed", "", backup},
     };
     int found = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

@@ -1,8 +1,9 @@
 /* cmd_store.c - the server's store: backup, check, restore; and the operator's word on silent nodes
  *
- * Copying and checking a large store takes minutes, so the server does both in the background and status tells how
- * it goes.  Whoever asked wants to know the end, so these verbs wait for it unless told otherwise.  There is no
- * event for it: this is the one place that asks again and again, with pauses that grow.
+ * Copying and checking a large store takes minutes, so the server does both in the background and
+ * status tells how it goes.  Whoever asked wants to know the end, so these verbs wait for it unless
+ * told otherwise.  There is no event for it: this is the one place that asks again and again, with
+ * pauses that grow.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli_i.h"
@@ -74,7 +75,7 @@ static int store_await(struct cli *c, const char *what, const struct value **ret
     return rc;
 }
 
-static bool goes_on(struct cli *c, const struct value *v)
+static bool job_goes_on(struct cli *c, const struct value *v)
 {
     return !strcmp(value_as_text(value_get(v, "state"), ""), "running") && !cli_has(c, "no-wait");
 }
@@ -88,8 +89,7 @@ int cmd_admin_backup(struct cli *c, struct err *e)
     int rc = cli_send(c, "POST", "/v1/admin/backup", body, &v, e);
     if (rc)
         return rc;
-    const char *done = "backup under way to %s, about %s; `anneal status` shows its end";
-    if (goes_on(c, v)) {
+    if (job_goes_on(c, v)) {
         if ((rc = store_await(c, "backup", &store, e)))
             return rc;
         v = value_get(store, "backup");
@@ -97,10 +97,13 @@ int cmd_admin_backup(struct cli *c, struct err *e)
     const char *failure = value_as_text(value_get(v, "error"), NULL);
     if (failure)
         return err_set(e, ERR_FAILED, "the backup failed: %s", failure);
-    if (strcmp(value_as_text(value_get(v, "state"), "done"), "running") != 0)
-        done = "backup written to %s, %s";
+    const char *path = value_as_text(value_get(v, "path"), cli_arg(c, 0));
     bytes_show(value_as_int(value_get(v, "bytes"), 0), bytes);
-    cli_done(c, v, "path", done, value_as_text(value_get(v, "path"), cli_arg(c, 0)), bytes);
+    if (!strcmp(value_as_text(value_get(v, "state"), "done"), "running"))
+        cli_done(c, v, "path", "backup to %s under way, about %s; `anneal status` shows its end",
+                 path, bytes);
+    else
+        cli_done(c, v, "path", "backup written to %s, %s", path, bytes);
     return 0;
 }
 
@@ -129,7 +132,7 @@ int cmd_admin_check(struct cli *c, struct err *e)
 {
     const struct value *v;
     int rc = cli_send(c, "POST", "/v1/admin/check", NULL, &v, e);
-    if (!rc && goes_on(c, v))
+    if (!rc && job_goes_on(c, v))
         rc = check_end(c, &v, e);
     if (rc)
         return rc;

@@ -1,9 +1,10 @@
 /* cmd_why.c - reasons, followed to the object that somebody can act on
  *
- * The server explains one object at a time.  Here a reason that names another object is followed to
- * that object's own reasons, down to --depth, each object once, so that the leaf of the tree is
- * what has to be done.  The tree is walked with a list of our own: its shape is the server's
- * choice.
+ * The server answers with the nearest reasons and, further out, with the reasons of those.  What is
+ * near is drawn; a reason that is another task or noderole is asked about in turn, each object
+ * once, so that the tree shows who waits for whom and its leaves say what to do.  The tree is
+ * walked with a list of our own: its shape is the user's graph.  The data formats give the server's
+ * answer as it is.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli_i.h"
@@ -15,12 +16,12 @@
 #include "base/map.h"
 #include "cli/table_i.h"
 
-enum { DEPTH_DEFAULT = 3, DEPTH_MOST = 16, ASKED_MOST = 64 };
+enum { DEPTH_DEFAULT = 6, DEPTH_MOST = 32, ASKED_MOST = 64 };
 
 struct why_line { /* one reason in the tree */
     int depth;
-    bool last;            /* of its siblings */
-    struct value *reason; /* gets "reasons" of its own, for the data formats */
+    bool last; /* of its siblings */
+    const struct value *reason;
 };
 struct why {
     struct cli *c;
@@ -119,19 +120,19 @@ static bool reason_is_new(struct why *w, const struct value *reason)
     return strmap_put(&w->told, str_of(told), 1);
 }
 
-static void why_push(struct why *w, const struct value *reasons, struct value *into, int depth)
+/* The nearest reasons of an answer, but those that stand in the tree already. */
+static void why_push(struct why *w, const struct value *reasons, int depth)
 {
-    struct value *list = value_list(&w->c->mem);
+    VEC(const struct value *) near = {0};
     for (uint32_t i = 0; value_is(reasons, VALUE_LIST) && i < reasons->n; i++)
-        if (reason_is_new(w, &reasons->items[i]))
-            value_add(&w->c->mem, list, &reasons->items[i]);
-    value_set(&w->c->mem, into, "reasons", list);
-    const struct value *kept = value_get(into, "reasons");
-    for (uint32_t i = kept->n; i-- > 0;) {
-        const struct why_line l = {
-            .depth = depth, .last = i == kept->n - 1, .reason = &kept->items[i]};
+        if (!value_as_int(value_get(&reasons->items[i], "depth"), 0) &&
+            reason_is_new(w, &reasons->items[i]))
+            vec_push(&near, &reasons->items[i]);
+    for (size_t i = near.n; i-- > 0;) {
+        const struct why_line l = {.depth = depth, .last = i == near.n - 1, .reason = near.at[i]};
         vec_push(&w->todo, l);
     }
+    vec_done(&near);
 }
 
 static void branch_draw(struct why *w, struct pen *pen, const struct why_line *l)
@@ -168,23 +169,24 @@ static void reason_draw(struct why *w, const struct why_line *l, const char *key
     pen_end(&pen);
 }
 
-/* The reasons of what a reason names, unless they are known or the tree is deep enough. */
+/* The reasons of a task or noderole that a reason names, unless they are known or the tree is deep
+ * enough.  What else a reason may name (a node, a pool, a jig) is something to act on, not
+ * something that waits. */
 static int reason_follow(struct why *w, const struct why_line *l, const char *key, struct err *e)
 {
     const struct value *v;
-    if (!key || l->depth + 1 >= w->depth || w->asked >= ASKED_MOST ||
+    bool waits = key && (!strncmp(key, "task/", 5) || !strncmp(key, "noderole/", 9));
+    if (!waits || l->depth + 1 >= w->depth || w->asked >= ASKED_MOST ||
         !strmap_put(&w->seen, str_of(key), 1))
         return 0;
     w->asked++;
     const char *slash = strchr(key, '/');
     int rc = why_get(w->c, arena_strndup(&w->c->mem, key, (size_t)(slash - key)), slash + 1, &v, e);
-    if (rc == -ERR_NOT_FOUND || rc == -ERR_INVALID) /* gone, or a kind that is not explained */
+    if (rc == -ERR_NOT_FOUND) /* gone meanwhile */
         return 0;
-    if (rc)
-        return rc;
-    if (value_get(v, "reasons"))
-        why_push(w, value_get(v, "reasons"), l->reason, l->depth + 1);
-    return 0;
+    if (!rc)
+        why_push(w, value_get(v, "reasons"), l->depth + 1);
+    return rc;
 }
 
 static void why_head(struct why *w, const struct value *v)
@@ -201,7 +203,7 @@ static void why_head(struct why *w, const struct value *v)
     pen_end(&pen);
 }
 
-static int why_walk(struct why *w, const struct value *v, struct value *tree, struct err *e)
+static int why_walk(struct why *w, const struct value *v, struct err *e)
 {
     const char *key = why_key(w->c, v);
     int rc = 0;
@@ -209,7 +211,7 @@ static int why_walk(struct why *w, const struct value *v, struct value *tree, st
         (void)strmap_put(&w->seen, str_of(key), 1);
     w->summary = value_as_text(value_get(v, "summary"), "");
     why_head(w, v);
-    why_push(w, value_get(v, "reasons"), tree, 0);
+    why_push(w, value_get(v, "reasons"), 0);
     while (!rc && w->todo.n) {
         const struct why_line l = w->todo.at[--w->todo.n];
         key = why_key(w->c, l.reason);
@@ -227,11 +229,10 @@ int cmd_why(struct cli *c, struct err *e)
     w.look.columns = 0; /* a remedy is copied, so it must be whole */
     w.depth = depth < DEPTH_MOST ? (int)depth : DEPTH_MOST;
     int rc = why_ask(c, cli_arg(c, 0), &v, e);
-    if (rc)
+    if (rc || cli_print_data(c, v, "summary"))
         return rc;
-    struct value *tree = value_copy(&c->mem, v);
-    rc = why_walk(&w, v, tree, e);
-    if (!rc && !cli_print_data(c, tree, "summary"))
+    rc = why_walk(&w, v, e);
+    if (!rc)
         cli_put(c, &w.out);
     strmap_done(&w.seen);
     strmap_done(&w.told);

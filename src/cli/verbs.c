@@ -67,7 +67,7 @@ const struct cli_verb cli_verbs[] = {
      .routes = "GET /v1/why/{kind}/{object}",
      .args = {{"OBJECT", KIND_TEXT, 0, "kind/id, role@node, or a bare number or name", NULL}},
      .opts = OPTS(OPT("depth", "N", KIND_NUMBER,
-                      "how far reasons are followed to their own reasons (default 3)")),
+                      "how far reasons are followed to their own reasons (default 6)")),
      .about = "OBJECT is noderole/12, node/db1.example.org, task/5, operation/3, role/web, "
               "jig/ssh, pool/global, or role@node to ask why a role was or would not be bound "
               "there.  A bare number or name is looked up as each kind in turn; the answer says "

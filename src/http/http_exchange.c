@@ -145,7 +145,8 @@ static void exchange_limits(struct http_exchange *x, const struct http_request *
     }
     /* libcurl repeats a request by itself if a kept connection turns out to be dead.  A write
      * without a key must not be repeated behind our back, so it opens its own. */
-    if (q->once || (strcmp(q->method, "GET") && strcmp(q->method, "HEAD") && strcmp(q->method, "POST")))
+    if (q->once ||
+        (strcmp(q->method, "GET") && strcmp(q->method, "HEAD") && strcmp(q->method, "POST")))
         OPT(x->easy, CURLOPT_FRESH_CONNECT, 1L);
 }
 

@@ -71,7 +71,7 @@ struct sim_options { /* 0: drawn from the seed */
 
 #define SIM_COUNTS(X)                                                                              \
     X(events) X(stale) X(refused) X(starts) X(asks) X(groups) X(slices) X(restores) X(replays)     \
-    X(digests) X(losses) X(stalls) X(fenced) X(plans) X(nodes) X(noderoles) X(tasks)
+    X(images) X(losses) X(stalls) X(fenced) X(plans) X(nodes) X(noderoles) X(tasks)
 struct sim_report {
     bool failed;
     char what[600];     /* the invariant and the object, or the wedge */

@@ -1,8 +1,8 @@
 /* sim_commit.c - the server's life: groups closed, written and released; death, and return from what is stored
  *
  * Each stage of a group is a step of its own on the agenda, so that a crash fits between any two of them.  What
- * will happen to the server is drawn when a group closes: from then on the digest of memory is taken at
- * every close, and whatever is read back later must have the digest of the group it ends with
+ * will happen to the server is drawn when a group closes: from then on an image of memory is taken at
+ * every close, and whatever is read back later must equal the image of the group it ends with
  * (invariant 7).  At a release, what leaves is compared with what the engine asked for (invariant 11).
  */
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -63,8 +63,8 @@ void sim_server_free(struct sim *s)
     vec_done(&v->stops_open);
     vec_done(&v->sends_closed);
     vec_done(&v->stops_closed);
-    for (int i = 0; i < SIM_DIGESTS_KEPT; i++)
-        buf_done(&v->digests[i].rows);
+    for (int i = 0; i < SIM_IMAGES_KEPT; i++)
+        buf_done(&v->images[i].rows);
     buf_done(&v->checkpoint);
     buf_done(&v->checkpoint_next);
 }
@@ -83,15 +83,14 @@ void sim_server_close_soon(struct sim *s)
 
 /* ---- what will become of it ---- */
 
-void sim_server_digest(struct sim *s, uint64_t group)
+void sim_server_image(struct sim *s, uint64_t group)
 {
     struct sim_server *v = &s->server;
-    struct sim_digest *d = &v->digests[group % SIM_DIGESTS_KEPT];
-    d->group = group;
-    d->digest = anneal_digest(v->engine);
-    buf_clear(&d->rows);
-    anneal_save(v->engine, &d->rows);
-    s->report->digests++;
+    struct sim_image *m = &v->images[group % SIM_IMAGES_KEPT];
+    m->group = group;
+    buf_clear(&m->rows);
+    anneal_save(v->engine, &m->rows);
+    s->report->images++;
 }
 
 static enum sim_fate fate_draw(struct sim *s)
@@ -121,7 +120,7 @@ static void fate_at_close(struct sim *s, const struct group *g)
         }
     }
     if (v->fate != FATE_NONE || s->opt.verify)
-        sim_server_digest(s, g->number);
+        sim_server_image(s, g->number);
 }
 
 static void checkpoint_adopt(struct sim *s)
@@ -359,47 +358,43 @@ void sim_server_crash(struct sim *s)
     sim_after(s, rng_from(&s->serve, 10, 20000), (struct agenda_item){.kind = AGENDA_SERVER_UP});
 }
 
-static void differs(struct sim *s, const char *what, struct anneal *a, const struct sim_digest *d)
+/* Is this engine what memory was when that group was closed? */
+static void compare(struct sim *s, const char *what, struct anneal *a, const struct sim_image *m)
 {
-    SCOPED_BUF(rows);
+    struct buf *rows = &s->scratch;
     SCOPED_BUF(words);
-    anneal_save(a, &rows);
-    sim_diff_write(&words, buf_str(&d->rows), buf_str(&rows));
-    sim_fail(s, "invariant 7: %s up to group %" PRIu64 " differs from memory: %s", what, d->group,
-             words.data);
+    struct err e;
+    buf_clear(rows);
+    anneal_save(a, rows);
+    if (!sim_diff_none(buf_str(&m->rows), buf_str(rows))) {
+        sim_diff_write(&words, buf_str(&m->rows), buf_str(rows));
+        sim_fail(s, "invariant 7: what was %s up to group %" PRIu64 " differs from memory: %s",
+                 what, m->group, words.data);
+    } else if (anneal_check(a, &e) < 0) {
+        sim_fail(s, "%s up to group %" PRIu64 ": %s", what, m->group, e.text);
+    }
 }
 
-static void compare_replay(struct sim *s, struct store *store, const struct sim_digest *d)
+static void compare_stored(struct sim *s, struct anneal *a, const struct row_meta *meta,
+                           struct store *store)
 {
     struct sim_server *v = &s->server;
-    struct anneal *a = NULL;
+    const struct sim_image *m = &v->images[meta->group_no % SIM_IMAGES_KEPT];
+    struct anneal *replayed = NULL;
     struct err e;
-    s->report->replays++;
-    if (restore_replay_engine(store, buf_str(&v->checkpoint), v->checkpoint_seq, &s->engine_opt, &a,
-                              &e) < 0)
-        sim_fail(s, "invariant 7: replay up to group %" PRIu64 ": %s", d->group, e.text);
-    else if (anneal_digest(a) != d->digest)
-        differs(s, "what was replayed", a, d);
-    else if (anneal_check(a, &e) < 0)
-        sim_fail(s, "replayed up to group %" PRIu64 ": %s", d->group, e.text);
-    anneal_free(a);
-}
-
-static void compare_restored(struct sim *s, struct anneal *a, const struct row_meta *meta,
-                             struct store *store)
-{
-    const struct sim_digest *d = &s->server.digests[meta->group_no % SIM_DIGESTS_KEPT];
-    struct err e;
-    if (d->group != meta->group_no) {
-        sim_fail(s, "group %" PRIu64 " was read back, its digest was not taken", meta->group_no);
+    if (m->group != meta->group_no) {
+        sim_fail(s, "group %" PRIu64 " was read back, its image was not taken", meta->group_no);
         return;
     }
     s->report->restores++;
-    if (anneal_digest(a) != d->digest)
-        differs(s, "what was read back", a, d);
-    else if (anneal_check(a, &e) < 0)
-        sim_fail(s, "restored at group %" PRIu64 ": %s", meta->group_no, e.text);
-    compare_replay(s, store, d);
+    compare(s, "read back", a, m);
+    s->report->replays++;
+    if (restore_replay_engine(store, buf_str(&v->checkpoint), v->checkpoint_seq, &s->engine_opt,
+                              &replayed, &e) < 0)
+        sim_fail(s, "invariant 7: replay up to group %" PRIu64 ": %s", m->group, e.text);
+    else
+        compare(s, "replayed", replayed, m);
+    anneal_free(replayed);
 }
 
 void sim_server_verify(struct sim *s)
@@ -412,7 +407,7 @@ void sim_server_verify(struct sim *s)
     if (restore_engine(store, &s->engine_opt, &a, &c, &meta, &e) < 0)
         sim_fail(s, "invariant 7: restore: %s", e.text);
     else
-        compare_restored(s, a, &meta, store);
+        compare_stored(s, a, &meta, store);
     commit_free(c);
     anneal_free(a);
     store_close(store);
@@ -455,9 +450,9 @@ void sim_server_start(struct sim *s)
     v->fate = FATE_NONE;
     v->checkpoint_next_group = 0;
     sim_trace_step(s, "server starts from group", meta.group_no);
-    compare_restored(s, v->engine, &meta, store);
+    compare_stored(s, v->engine, &meta, store);
     book_rewind(s);
     anneal_each_open_attempt(v->engine, lease_open_attempt, s);
-    sim_server_digest(s, meta.group_no + 1);
+    sim_server_image(s, meta.group_no + 1);
     sim_server_close(s); /* what had to be repaired is written first */
 }

@@ -111,6 +111,7 @@ struct sim_task { /* the book: what the outside world saw of a task */
     uint32_t def, node;
     uint32_t durable_attempt, durable_ask; /* highest whose row is stored */
     uint32_t run_attempt, run_ask;         /* highest that a node's runner ever started */
+    uint32_t fence;                        /* attempts up to this one do not start any more */
     bool running;                          /* a process of it exists on the node */
     bool once_open;                        /* `once`: started, and the server does not know the outcome */
     uint64_t once_group;                   /* where it learned the outcome; not true before that is durable */
@@ -118,10 +119,10 @@ struct sim_task { /* the book: what the outside world saw of a task */
 };
 
 /* ---- the server ---- */
-enum { SIM_DIGESTS_KEPT = 8 };
-struct sim_digest { /* memory as it was when a group was closed */
-    uint64_t group, digest;
-    struct buf rows; /* to tell what differs, if anything does */
+enum { SIM_IMAGES_KEPT = 8 };
+struct sim_image { /* memory as it was when a group was closed */
+    uint64_t group;
+    struct buf rows;
 };
 struct sim_ack {
     uint64_t group; /* not before this is durable */
@@ -146,12 +147,12 @@ struct sim_server {
     uint32_t close_at;   /* events that close a group */
     VEC(struct sim_ack) acks;
     struct sim_dispatches sends_open, stops_open, sends_closed, stops_closed; /* as the engine asked */
-    /* What will happen to it, decided when a group closes so that its digest is known. */
+    /* What will happen to it, decided when a group closes so that its image is known. */
     enum sim_fate fate;
     uint64_t fate_group;
     uint32_t fate_steps;
     bool fate_armed;
-    struct sim_digest digests[SIM_DIGESTS_KEPT];
+    struct sim_image images[SIM_IMAGES_KEPT];
     struct buf checkpoint, checkpoint_next;
     uint64_t checkpoint_seq, checkpoint_next_seq, checkpoint_next_group;
 };
@@ -254,10 +255,12 @@ void sim_server_crash(struct sim *s);
 void sim_server_start(struct sim *s);
 /* Restores and replays what is stored and compares with memory, which must be durable. */
 void sim_server_verify(struct sim *s);
-void sim_server_digest(struct sim *s, uint64_t group); /* memory as it is now belongs to this group */
+void sim_server_image(struct sim *s, uint64_t group); /* memory as it is now belongs to this group */
 
 /* sim_diff.c */
-/* The first difference between two saved engines, in words; time apart. */
+/* Are two saved engines the same, time apart?  Finding that out costs less than their digests. */
+bool sim_diff_none(struct str was, struct str is);
+/* The first differences, in words. */
 void sim_diff_write(struct buf *b, struct str was, struct str is);
 
 /* sim_check.c */

@@ -9,6 +9,8 @@
 
 #include <inttypes.h>
 
+#include "server/restore.h"
+
 enum {
     HEAL_MS_MOST = 4 * 3600 * 1000,
     HEAL_EVENTS_MOST = 100000,
@@ -258,13 +260,19 @@ static void live(struct sim *s)
 static void finish(struct sim *s)
 {
     struct sim_server *v = &s->server;
+    uint64_t digest = 0;
+    struct err e;
     if (s->report->failed)
         return;
     sim_check_end(s);
-    sim_server_digest(s, v->durable);
+    sim_server_image(s, v->durable);
     sim_server_verify(s);
+    if (restore_replay(v->store, buf_str(&v->checkpoint), v->checkpoint_seq, &s->engine_opt, &digest,
+                       &e) < 0 ||
+        digest != anneal_digest(v->engine))
+        sim_fail(s, "invariant 7: the digest of a replay up to the end differs");
     s->report->tasks = anneal_task_end(v->engine) - 1;
-    s->report->trail = mix64(s->report->trail, anneal_digest(v->engine));
+    s->report->trail = mix64(s->report->trail, digest);
 }
 
 void sim_run(const struct sim_options *o, struct sim_report *ret, struct buf *history)

@@ -103,8 +103,8 @@ static uint64_t run_draw(struct sim *s, const struct sim_def *d, struct sim_work
 /* May this node's runner start it?  Ends what an older attempt left running. */
 static bool runner_start(struct sim *s, struct sim_task *t, const struct agenda_item *m)
 {
-    if (t->run_attempt &&
-        (m->attempt < t->run_attempt || (m->attempt == t->run_attempt && m->ask <= t->run_ask))) {
+    bool seen = m->attempt == t->run_attempt && m->ask <= t->run_ask;
+    if (m->attempt < t->run_attempt || seen || m->attempt <= t->fence) {
         s->report->fenced++;
         return false;
     }

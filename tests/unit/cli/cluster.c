@@ -7,7 +7,7 @@
     "\"waiting\":1,\"rev\":5}"
 #define JIG                                                                                        \
     "{\"name\":\"ssh\",\"implementation\":\"script\",\"implementor\":null,\"active\":false,"       \
-    "\"reach\":\"node\",\"workers\":2,\"rev\":6}"
+    "\"reach\":\"node\",\"workers\":2,\"running\":1,\"waiting\":3,\"rev\":6}"
 #define ROLE                                                                                       \
     "{\"name\":\"web\",\"barclamp\":\"site\",\"jig\":\"ssh\",\"requires\":[\"machine\"],"          \
     "\"uses\":[],\"provides\":[\"http\"],\"conflicts\":[],\"flags\":[\"milestone\"],"              \
@@ -19,7 +19,8 @@
 #define CATALOG                                                                                    \
     "{\"generation\":7,\"digest\":\"abc\",\"origin\":\"/srv/catalog\","                            \
     "\"loaded_at\":\"2023-11-14T22:13:00.000Z\",\"barclamps\":1,\"roles\":3,\"tasks\":9,"          \
-    "\"warnings\":[\"roles/web.yaml:3:1: unused\"]}"
+    "\"report\":[{\"severity\":\"warning\",\"at\":\"roles/web.yaml:3:5\",\"text\":\"unused\","     \
+    "\"line\":\"  - web\",\"hint\":\"leave it out\"}]}"
 #define TOKEN(rest)                                                                                \
     "{\"id\":2,\"name\":\"ci\",\"scope\":\"operate\",\"created_at\":\"2023-11-14T22:13:00.000Z\"," \
     "\"revoked\":false" rest "}"
@@ -63,12 +64,15 @@ static const struct {
     {"PATCH /v1/deployments/prod", 200, DEPLOYMENT},
     {"DELETE /v1/deployments/prod", 204, ""},
     {"POST /v1/deployments/prod/bind", 202,
-     "{\"operation\":3,\"steps\":[{\"role\":\"web\",\"node\":\"n1\",\"why\":\"requested\","
-     "\"parents\":[{\"wanted\":\"database\",\"noderole\":\"database@n2\",\"found\":\"in the "
-     "deployment\"},{\"wanted\":\"sql\",\"noderole\":\"database@n2\",\"found\":\"peer\","
-     "\"used\":true}]},{\"role\":\"ntp\",\"node\":\"n1\",\"why\":\"required\",\"by\":\"web@n1\"},"
-     "{\"role\":\"dns\",\"node\":\"n1\",\"why\":\"present\",\"other_data\":true}],"
-     "\"noderoles\":[12],\"tasks\":4}"},
+     "{\"operation\":" OPERATION_JSON(
+         "running", 1, 0,
+         1) ",\"steps\":[{\"role\":\"web\",\"node\":\"n1\",\"why\":\"requested\","
+            "\"parents\":[{\"wanted\":\"database\",\"noderole\":\"database@n2\",\"found\":\"in the "
+            "deployment\"},{\"wanted\":\"sql\",\"noderole\":\"database@n2\",\"found\":\"peer\","
+            "\"used\":true}]},{\"role\":\"ntp\",\"node\":\"n1\",\"why\":\"required\",\"by\":\"web@"
+            "n1\"},"
+            "{\"role\":\"dns\",\"node\":\"n1\",\"why\":\"present\",\"other_data\":true}],"
+            "\"noderoles\":[12],\"tasks\":4}"},
     {"GET /v1/noderoles", 200, LIST(NODEROLE_JSON)},
     {"GET /v1/noderoles/12", 200, NODEROLE_JSON},
     {"PUT /v1/noderoles/12/data", 202, NODEROLE_JSON},

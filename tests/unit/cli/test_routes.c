@@ -149,6 +149,15 @@ static void operations_open(struct fake *f)
     fake_on_headers(f, "GET /v1/events", 204, "", "");
 }
 
+/* Backup and check go on in the background. */
+static void background(struct fake *f)
+{
+    fake_off(f, "POST /v1/admin/backup");
+    fake_off(f, "POST /v1/admin/check");
+    fake_on(f, "POST /v1/admin/backup", 202, "{\"path\":\"/b\",\"bytes\":1,\"state\":\"running\"}");
+    fake_on(f, "POST /v1/admin/check", 202, "{\"ok\":true,\"findings\":[],\"state\":\"running\"}");
+}
+
 /* Every route that a row names is published, and every published route has a verb. */
 static void test_published(void)
 {
@@ -203,6 +212,8 @@ int main(void)
             operations_open(c.server);
         if (!strcmp(v->noun, "operation"))
             operation_four(c.server);
+        if (!strcmp(v->noun, "admin"))
+            background(c.server);
         is_int(case_run(&c, cases[i].line), cases[i].rc, "%s %s: exit code", v->noun, verb);
         for (int k = 0; k < fake_total(c.server); k++) {
             SCOPED_BUF(t);

@@ -115,13 +115,15 @@ static const struct {
                       "provides     http\n"
                       "\nattributes\n  port:\n    default: 80\n"
                       "\nactions\n  converge: []\n"},
-    {"jig list", "NAME  ACTIVE  IMPLEMENTATION  IMPLEMENTOR  REACHES  WORKERS\n"
-                 "ssh   no      script          -            node           2\n"},
+    {"jig list", "NAME  ACTIVE  IMPLEMENTATION  IMPLEMENTOR  REACHES  WORKERS  RUNNING  WAITING\n"
+                 "ssh   no      script          -            node           2        1        3\n"},
     {"jig show ssh", "name            ssh\n"
                      "active          false\n"
                      "implementation  script\n"
                      "reaches         node\n"
                      "workers         2\n"
+                     "running         1\n"
+                     "waiting         3\n"
                      "revision        6\n"},
     {"pool list", "NAME  SIZE  TAKEN  ELSEWHERE  WAITING  CLOSED  NOTE\n"
                   "p1       4      2          0        1  yes     quota\n"},
@@ -223,7 +225,9 @@ static void test_status(void)
             "{\"version\":\"9.9\",\"uptime_ms\":1000,\"group\":1,\"journal\":1,\"catalog\":0,"
             "\"nodes\":{\"dead\":3},\"noderoles\":{},\"tasks\":{\"READY\":4},\"operations\":[],"
             "\"workers\":0,\"stalled\":true,\"suspect\":true,"
-            "\"store\":{\"bytes\":1000,\"check\":\"row 3 is broken\"}}");
+            "\"store\":{\"bytes\":1000,\"check\":\"row 3 is broken\",\"checking\":true,"
+            "\"degraded\":\"the disk is full\",\"backup\":{\"state\":\"failed\",\"error\":\"no "
+            "room\"}}}");
     is_int(case_run(&c, "status --check"), 11, "everything at once");
     has_text(c.out, "none loaded", "no catalog");
     has_text(c.out, "3 nodes are dead", "dead nodes");
@@ -231,6 +235,23 @@ static void test_status(void)
     has_text(c.out, "many nodes fell silent at once", "suspicion");
     has_text(c.out, "there is work but no worker", "no worker");
     has_text(c.out, "the store is damaged", "damage");
+    has_text(c.out, "being checked", "a check under way");
+    has_text(c.out, "  ! nothing can be written              the disk is full\n", "a full disk");
+    has_text(c.out, "  ! the last backup failed              no room\n", "a failed backup");
+    fake_off(c.server, "GET /v1/status");
+    fake_on(
+        c.server, "GET /v1/status", 200,
+        "{\"version\":\"9.9\",\"catalog\":1,\"store\":{\"bytes\":1000,\"check\":\"ok\",\"backup\":"
+        "{\"state\":\"running\",\"pages_done\":1,\"pages\":4}}}");
+    case_run(&c, "status");
+    has_text(c.out, "check ok, backup under way (25%)\n", "a backup under way");
+    fake_off(c.server, "GET /v1/status");
+    fake_on(
+        c.server, "GET /v1/status", 200,
+        "{\"version\":\"9.9\",\"catalog\":1,\"store\":{\"bytes\":1000,\"check\":null,\"backup\":"
+        "{\"state\":\"done\",\"ended_at\":\"2023-11-14T22:13:00.000Z\"}}}");
+    case_run(&c, "status");
+    has_text(c.out, "event 0, last backup 20.0s ago\n", "a backup that was made");
     fake_free(c.server);
     c.server = NULL;
     is_int(case_run(&c, "version"), 0, "the version without a server");

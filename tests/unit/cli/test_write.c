@@ -187,6 +187,8 @@ static void test_forms(void)
     has_text(fake_request(c.server, "DELETE /v1/nodes/n1", 0), "If-Match: \"7\"", "with revisions");
     is_int(case_run(&c, "node delete n1 n2 n1"), 4, "the second of three is not there");
     is_text(c.out, "node n1 deleted\n", "the first was deleted, the third not tried");
+    is_int(case_run(&c, "deployment bind prod web=n1 -o name"), 0, "a binding by name");
+    is_text(c.out, "3\n", "is its operation");
     is_int(case_run(&c, "deployment bind prod web=n1 -v"), 0, "a binding, step by step");
     has_text(c.out,
              "  web@n1  requested\n"
@@ -201,7 +203,7 @@ static void test_forms(void)
             "{\"operation\":null,\"steps\":[],\"noderoles\":[],\"tasks\":7}");
     is_int(case_run(&c, "-v deployment bind prod web=n1 -n"), 0, "a dry run");
     is_text(c.out, "dry run: 7 tasks would run; nothing was changed\n", "says so");
-    has_text(fake_body(c.server, "POST /v1/deployments/prod/bind", 1), "\"dry_run\":true",
+    has_text(fake_body(c.server, "POST /v1/deployments/prod/bind", 2), "\"dry_run\":true",
              "and asks so");
     is_int(case_run(&c, "deployment bind prod web=n1 --wait"), 0,
            "nothing to do, nothing to wait for");
@@ -217,6 +219,67 @@ static void test_forms(void)
     has_text(c.executed, "/anneald --restore /b/store --data-dir /d", "runs the server's program");
     has_text(c.err, "cannot run ", "or says that it cannot");
     is_int(case_run(&c, "sim"), 2, "a build without a simulator");
+    fake_free(c.server);
+    case_done(&c);
+}
+
+#define STATUS_WITH(store) "{\"version\":\"9.9\",\"store\":{" store "}}"
+
+/* The server copies and checks in the background; the verbs wait for the end. */
+static void test_background(void)
+{
+    for (int tty = 0; tty < 2; tty++) {
+        struct cli_case c = {.server = cluster_new(), .tty = tty};
+        fake_off(c.server, "POST /v1/admin/backup");
+        fake_off(c.server, "GET /v1/status");
+        fake_on(c.server, "POST /v1/admin/backup", 202,
+                "{\"path\":\"/b/store\",\"bytes\":9000,\"state\":\"running\"}");
+        fake_on(
+            c.server, "GET /v1/status", 200,
+            STATUS_WITH("\"backup\":{\"path\":\"/b/store\",\"state\":\"running\",\"pages_done\":1,"
+                        "\"pages\":4,\"bytes\":0}"));
+        fake_on(c.server, "GET /v1/status", 200,
+                STATUS_WITH("\"backup\":{\"path\":\"/b/store\",\"state\":\"done\",\"pages_done\":4,"
+                            "\"pages\":4,\"bytes\":8192,\"error\":null}"));
+        is_int(case_run(&c, "admin backup /b/store --no-color"), 0, "a backup (terminal: %d)", tty);
+        is_text(c.out, "backup written to /b/store, 8.2 kB\n", "is waited for (terminal: %d)", tty);
+        ok((strstr(c.err, "copying  ") != NULL) == tty, "how far it is (terminal: %d)", tty);
+        ok((strstr(c.err, "\033[?25h") != NULL) == tty, "is taken away again (terminal: %d)", tty);
+        is_int(case_run(&c, "admin backup /b/store --no-wait"), 0, "one that is not waited for");
+        is_text(c.out,
+                "backup to /b/store under way, about 9.0 kB; `anneal status` shows its end\n",
+                "says so");
+        fake_off(c.server, "GET /v1/status");
+        fake_on(c.server, "GET /v1/status", 200,
+                STATUS_WITH("\"backup\":{\"path\":\"/b/store\",\"state\":\"failed\",\"pages\":0,"
+                            "\"error\":\"no space left\"}"));
+        is_int(case_run(&c, "admin backup /b/store"), 11, "one that fails");
+        has_text(c.err, "the backup failed: no space left", "says why");
+        fake_off(c.server, "GET /v1/status");
+        fake_on(c.server, "GET /v1/status", 403, PROBLEM("forbidden", "no status for you"));
+        is_int(case_run(&c, "admin backup /b/store"), 3, "an end that cannot be seen");
+        fake_free(c.server);
+        case_done(&c);
+    }
+    struct cli_case c = {.server = cluster_new()};
+    fake_off(c.server, "POST /v1/admin/check");
+    fake_off(c.server, "GET /v1/status");
+    fake_on(c.server, "POST /v1/admin/check", 202,
+            "{\"ok\":true,\"findings\":[],\"state\":\"running\"}");
+    fake_on(c.server, "GET /v1/status", 200, STATUS_WITH("\"checking\":true,\"check\":\"ok\""));
+    fake_on(c.server, "GET /v1/status", 200, STATUS_WITH("\"checking\":false,\"check\":\"ok\""));
+    is_int(case_run(&c, "admin check"), 0, "a check of the file");
+    is_text(c.out, "the store is sound\n", "is waited for");
+    is_int(fake_count(c.server, "GET /v1/status"), 2, "until it has ended");
+    fake_off(c.server, "GET /v1/status");
+    fake_on(c.server, "GET /v1/status", 200,
+            STATUS_WITH("\"checking\":false,\"check\":\"page 7 is torn\""));
+    is_int(case_run(&c, "admin check"), 8, "a file that is damaged");
+    has_text(c.err, "page 7 is torn", "is told");
+    is_int(case_run(&c, "admin check --no-wait"), 0, "what is known without waiting");
+    fake_off(c.server, "GET /v1/status");
+    fake_on(c.server, "GET /v1/status", 403, PROBLEM("forbidden", "no status for you"));
+    is_int(case_run(&c, "admin check"), 3, "an end that cannot be seen");
     fake_free(c.server);
     case_done(&c);
 }
@@ -244,6 +307,11 @@ static void test_secrets(void)
     c.tty = true;
     is_int(case_run(&c, "token add ci"), 0, "on a terminal");
     has_text(c.err, "only once", "a word of warning");
+    fake_off(c.server, "POST /v1/tokens");
+    fake_on_drop(c.server, "POST /v1/tokens");
+    int asked = fake_count(c.server, "POST /v1/tokens");
+    is_int(case_run(&c, "token add ci"), 9, "an answer that is lost");
+    is_int(fake_count(c.server, "POST /v1/tokens"), asked + 1, "does not make a second token");
     fake_off(c.server, "POST /v1/tokens");
     fake_on(c.server, "POST /v1/tokens", 201, "{\"id\":2}");
     is_int(case_run(&c, "token add ci"), 9, "a server that keeps the secret to itself");
@@ -277,7 +345,9 @@ static void test_catalog(void)
     buf_printf(&line, "catalog load %s", dir);
     is_int(case_run(&c, line.data), 0, "a catalog is loaded");
     is_text(c.out, "catalog generation 7 loaded: 3 roles, 9 tasks\n", "and told");
-    has_text(c.err, "roles/web.yaml:3:1: unused", "with its warnings");
+    is_text(c.err,
+            "roles/web.yaml:3:5: warning: unused\n      - web\n        ^\n    hint: leave it out\n",
+            "with its warnings");
     const char *body = fake_body(c.server, "POST /v1/catalog", 0);
     has_text(body, "\"site/barclamp.yaml\":\"site/barclamp.yaml\"", "files travel by path");
     has_text(body, "\"site/roles/web.yaml\":", "from all directories");
@@ -306,6 +376,7 @@ int main(void)
     test_wrong();
     test_data();
     test_forms();
+    test_background();
     test_secrets();
     test_catalog();
     return tap_done();

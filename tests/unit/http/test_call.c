@@ -178,7 +178,8 @@ static void test_repeats(void)
     fake_on_drop(c.f, "POST /once");
     fake_on(c.f, "POST /once", 200, "{}");
     const struct http_request once = {.method = "POST", .path = "/once", .once = true};
-    is_int(http_call(c.h, &c.mem, &once, &c.r, &c.e), -ERR_UNREACHABLE, "a POST that must not repeat");
+    is_int(http_call(c.h, &c.mem, &once, &c.r, &c.e), -ERR_UNREACHABLE,
+           "a POST that must not repeat");
     is_int(fake_count(c.f, "POST /once"), 1, "is not repeated");
     ok(!strstr(fake_request(c.f, "POST /once", 0), "Idempotency-Key"), "and has no key");
     fake_on(c.f, "POST /x", 503, "{\"type\":\"urn:anneal:error:busy\",\"detail\":\"later\"}");
