@@ -1,10 +1,12 @@
 /* annealer.h - the engine: (state, event, time) -> (state', effects)
  *
- * Pure: no clock, no I/O, no logging, no globals.  Events come in one at a time; each step ends with
- * everything settled and every start granted that can be.  The rules are docs/rfc/01-engine.md.  The
- * state can be written out as rows and read back; both give the same engine, which anneal_digest() proves.
+ * Pure: no clock, no I/O, no logging, no globals.  Events come in one at a time; each step ends
+ * with everything settled and every start granted that can be.  The rules are
+ * docs/rfc/01-engine.md.  The state can be written out as rows and read back; both give the same
+ * engine, which anneal_digest() proves.
  *
- * Cost: an event costs O(degree) plus O(log n) per start; a loss costs its cone; nothing scans the graph.
+ * Cost: an event costs O(degree) plus O(log n) per start; a loss costs its cone; nothing scans the
+ * graph.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef ANNEALER_ANNEALER_H
@@ -20,7 +22,7 @@
 #include "model/states.h"
 
 struct anneal;
-struct anneal_options { /* 0: the default in brackets */
+struct anneal_options {       /* 0: the default in brackets */
     uint64_t dead_after_ms;   /* [60,000] */
     uint32_t dead_probes;     /* [3] */
     uint32_t suspect_percent; /* [20] */
@@ -34,11 +36,12 @@ enum { OPERATION_STANDING = 1 }; /* always open: re-runs that no request asked f
 struct anneal *anneal_new(const struct anneal_options *o);
 void anneal_free(struct anneal *a);
 
-/* Applies one event.  On failure (-ERR_CONFLICT: illegal in this state, -ERR_NOT_FOUND, -ERR_INVALID) nothing
- * has changed.  A result of an attempt that is not live returns 0 and changes history only. */
+/* Applies one event.  On failure (-ERR_CONFLICT: illegal in this state, -ERR_NOT_FOUND,
+ * -ERR_INVALID) nothing has changed.  A result of an attempt that is not live returns 0 and changes
+ * history only. */
 int anneal_step(struct anneal *a, const struct event *ev, struct effects *fx, struct err *e);
-/* A result for this task will come soon: in a few events (far) or next but one (near).  Whoever has a batch of
- * results says so ahead and spares each step its cache misses.  Changes nothing. */
+/* A result for this task will come soon: in a few events (far) or next but one (near).  Whoever has
+ * a batch of results says so ahead and spares each step its cache misses.  Changes nothing. */
 void anneal_expect_far(const struct anneal *a, uint32_t task);
 void anneal_expect_near(const struct anneal *a, uint32_t task);
 /* When the next timer is due; UINT64_MAX if none is armed. */
@@ -120,17 +123,34 @@ size_t anneal_bytes(const struct anneal *a);
 /* Why is it as it is?  Reasons as data, nearest first; each names the object to act on. */
 enum why_rule {
 #define WHY_RULES(X)                                                                               \
-    X(DEPENDS, "waits-for-task") X(PARENT, "parent-not-in-service") X(NODE_AWAY, "node-not-alive")  \
-    X(NODE_UNAVAILABLE, "node-unavailable") X(NODE_BUSY, "node-busy") X(NODE_FROZEN, "node-frozen") \
-    X(POOL_FULL, "pool-full") X(POOL_CLOSED, "pool-closed") X(JIG_INACTIVE, "jig-inactive")         \
-    X(JIG_NO_WORKER, "jig-without-worker") X(WORKERS_BUSY, "workers-busy") X(HELD, "operation-held") \
-    X(BACKOFF, "back-off") X(WAITING, "waiting") X(RUNNING, "running") X(FAILED, "failed")          \
-    X(UNCERTAIN, "uncertain") X(SUPERSEDED, "older-attempt-runs") X(CANCELLED, "cancelled")         \
-    X(STALLED, "stalled") X(TURN, "its-turn-comes") X(SUSPECT, "suspect-self") X(DONE, "done")
+    X(DEPENDS, "waits-for-task")                                                                   \
+    X(PARENT, "parent-not-in-service")                                                             \
+    X(NODE_AWAY, "node-not-alive")                                                                 \
+    X(NODE_UNAVAILABLE, "node-unavailable")                                                        \
+    X(NODE_BUSY, "node-busy")                                                                      \
+    X(NODE_FROZEN, "node-frozen")                                                                  \
+    X(POOL_FULL, "pool-full")                                                                      \
+    X(POOL_CLOSED, "pool-closed")                                                                  \
+    X(JIG_INACTIVE, "jig-inactive")                                                                \
+    X(JIG_NO_WORKER, "jig-without-worker")                                                         \
+    X(WORKERS_BUSY, "workers-busy")                                                                \
+    X(HELD, "operation-held")                                                                      \
+    X(BACKOFF, "back-off")                                                                         \
+    X(WAITING, "waiting")                                                                          \
+    X(RUNNING, "running")                                                                          \
+    X(FAILED, "failed")                                                                            \
+    X(UNCERTAIN, "uncertain")                                                                      \
+    X(SUPERSEDED, "older-attempt-runs")                                                            \
+    X(CANCELLED, "cancelled")                                                                      \
+    X(STALLED, "stalled")                                                                          \
+    X(HOLDER, "holds-pool")                                                                        \
+    X(TURN, "its-turn-comes")                                                                      \
+    X(SUSPECT, "suspect-self")                                                                     \
+    X(DONE, "done")
 #define X(id, text) WHY_##id,
     WHY_RULES(X)
 #undef X
-    WHY_RULE_COUNT
+        WHY_RULE_COUNT
 };
 struct why {
     enum why_rule rule;
@@ -146,10 +166,12 @@ size_t anneal_why_operation(const struct anneal *a, uint32_t op, struct why *ret
 
 /* Rows of live objects; texts that only the inventory knows are left empty. */
 void anneal_row(struct anneal *a, enum row_table t, uint32_t id, void *ret_row);
-/* The BLOB columns of rows point into this buffer of the engine until the next call of anneal_row(). */
+/* The BLOB columns of rows point into this buffer of the engine until the next call of
+ * anneal_row(). */
 
-/* Restoring: rows in the order of tables (meta tenant jig pool node def operation noderole span task attempt; any
- * order of the first six), then anneal_load_end().  Arms nothing until then.  -ERR_CORRUPT names what does not fit. */
+/* Restoring: rows in the order of tables (meta tenant jig pool node def operation noderole span
+ * task attempt; any order of the first six), then anneal_load_end().  Arms nothing until then.
+ * -ERR_CORRUPT names what does not fit. */
 int anneal_load(struct anneal *a, enum row_table t, const void *row, struct err *e);
 int anneal_load_end(struct anneal *a, struct err *e);
 /* Digest of all engine rows in order: equal states have equal digests. */

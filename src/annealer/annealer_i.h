@@ -144,6 +144,7 @@ struct span {
     uint32_t begun; /* tasks of this run that started or ended */
     uint32_t live;  /* open attempts */
     bool held;
+    bool restart; /* a new run began while an attempt of the old one was open (derived) */
 };
 struct jig {
     uint32_t slots, taken;
@@ -260,6 +261,7 @@ bool limits_pool_room(const struct pool *p);
 bool limits_jig_room(const struct jig *j);
 bool limits_span_take(struct anneal *a, uint32_t span, uint32_t *ret_full); /* all pools or none */
 void limits_span_settle(struct anneal *a, uint32_t span); /* releases it when it is over */
+void limits_span_restart(struct anneal *a, uint32_t span);
 
 /* attempt.c */
 void attempt_start(struct anneal *a, uint32_t t);

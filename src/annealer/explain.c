@@ -172,6 +172,29 @@ size_t anneal_why_node(const struct anneal *a, uint32_t id, struct why *ret, siz
     return l.n;
 }
 
+/* The circle of a stall: the full pools it waits for, who holds them, and what those wait for in turn. */
+static void why_stalled(const struct anneal *a, uint32_t op, struct list *l)
+{
+    for (uint32_t p = 1; p < a->pools.n; p++) {
+        bool waits = false;
+        for (uint32_t id = a->pools.at[p].lanes; id && !waits; id = a->lanes.at[id].next_of_owner)
+            waits = a->lanes.at[id].op == op && a->lanes.at[id].n > 0;
+        if (!waits || limits_pool_room(&a->pools.at[p]))
+            continue;
+        say(l, WHY_POOL_FULL, ROWS_POOL, p, a->pools.at[p].taken);
+        for (uint32_t t = 1; t < a->task_end && l->n < l->max; t++) {
+            const struct span *s = &a->spans.at[a->tasks[t].span];
+            if (!a->tasks[t].span || !s->held || a->task_state[t] != TASK_PENDING)
+                continue;
+            for (uint32_t i = 0; i < s->n_pools; i++)
+                if (s->pools[i] == p) {
+                    say(l, WHY_HOLDER, ROWS_TASK, t, p);
+                    why_pending(a, t, l);
+                }
+        }
+    }
+}
+
 size_t anneal_why_operation(const struct anneal *a, uint32_t op, struct why *ret, size_t max)
 {
     struct list l = {ret, 0, max};
@@ -180,6 +203,8 @@ size_t anneal_why_operation(const struct anneal *a, uint32_t op, struct why *ret
     const struct op *o = &a->ops.at[op];
     if (o->held)
         say(&l, o->reason == REASON_STALLED ? WHY_STALLED : WHY_HELD, ROWS_OPERATION, op, 0);
+    if (o->reason == REASON_STALLED)
+        why_stalled(a, op, &l);
     for (size_t i = 0; i < o->noderoles.n && l.n < max; i++) {
         const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
         if (nr->op != op || nr->passed == nr->n_tasks)

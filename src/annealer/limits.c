@@ -29,14 +29,23 @@ bool limits_span_take(struct anneal *a, uint32_t id, uint32_t *ret_full)
     for (uint32_t i = 0; i < s->n_pools; i++)
         a->pools.at[s->pools[i]].taken++;
     s->held = true;
+    s->restart = false;
     change_add(a, ROWS_SPAN, id, 0, 1, 0);
     return true;
+}
+
+/* A new run of its tasks begins: once nothing of the old one is open, it gives its pools back.  A task
+ * that only waits for its next try keeps them. */
+void limits_span_restart(struct anneal *a, uint32_t id)
+{
+    a->spans.at[id].restart = a->spans.at[id].held;
+    limits_span_settle(a, id);
 }
 
 void limits_span_settle(struct anneal *a, uint32_t id)
 {
     struct span *s = &a->spans.at[id];
-    if (id == 0 || !s->held || s->live > 0 || (s->left > 0 && s->begun > 0))
+    if (id == 0 || !s->held || s->live > 0 || (s->left > 0 && (!s->restart || s->begun > 0)))
         return;
     s->held = false;
     change_add(a, ROWS_SPAN, id, 1, 0, 0);

@@ -95,6 +95,9 @@ static bool task_may_retry(const struct anneal *a, uint32_t t)
 
 static void reset_task(struct anneal *a, uint32_t t)
 {
+    /* Another run: what was handed over under the old run's key must not be taken for this one. */
+    a->noderoles.at[a->tasks[t].noderole].generation++;
+    noderole_changed(a, a->tasks[t].noderole);
     a->tasks[t].tries = 0;
     task_go(a, t, TASKEV_RESET, REASON_RETRY);
     task_settle_later(a, t);
@@ -107,11 +110,8 @@ static uint32_t retry_noderole(struct anneal *a, uint32_t id)
     uint32_t n = 0;
     for (uint32_t i = 0; i < nr->n_tasks; i++)
         if (task_may_retry(a, nr->first_task + i)) {
-            if (n++ == 0) {
-                nr->generation++;
-                noderole_changed(a, id);
+            if (n++ == 0)
                 operation_reopen(a, nr->op);
-            }
             reset_task(a, nr->first_task + i);
         }
     return n;
@@ -137,6 +137,7 @@ static int retry_operation(struct anneal *a, uint32_t op, struct err *e)
     if (held) {
         o->held = false;
         operation_reopen(a, op);
+        operation_changed(a, op);
         schedule_op(a, op);
     }
     return 0;

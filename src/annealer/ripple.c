@@ -70,7 +70,9 @@ bool ripple_unchanged(struct anneal *a, uint32_t id)
 void ripple_rewind(struct anneal *a, uint32_t id, enum reason why)
 {
     struct noderole *nr = &a->noderoles.at[id];
-    if (nr->op != OPERATION_STANDING && a->ops.at[nr->op].state != OPERATION_RUNNING)
+    /* An operation that has ended takes no more work; one that is held keeps its own, held. */
+    if (nr->op != OPERATION_STANDING && a->ops.at[nr->op].state != OPERATION_RUNNING &&
+        !a->ops.at[nr->op].held)
         noderole_adopt(a, id, OPERATION_STANDING);
     nr->generation++;
     nr->reason = (uint8_t)why;
@@ -94,7 +96,7 @@ void ripple_rewind(struct anneal *a, uint32_t id, enum reason why)
         if (a->unmet[t] == 0)
             task_settle_later(a, t);
         if (a->tasks[t].span)
-            limits_span_settle(a, a->tasks[t].span);
+            limits_span_restart(a, a->tasks[t].span);
     }
     noderole_changed(a, id);
     noderole_derive_later(a, id);

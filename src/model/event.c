@@ -25,7 +25,7 @@ static const struct kind_info kinds[EVENT_KIND_COUNT] = {
 
 const char *event_kind_name(enum event_kind k)
 {
-    return k < EVENT_KIND_COUNT ? kinds[k].name : "?";
+    return k < EVENT_KIND_COUNT && kinds[k].name ? kinds[k].name : "?";
 }
 
 unsigned event_kind_fields(enum event_kind k)

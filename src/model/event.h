@@ -72,7 +72,7 @@ enum event_field {
 enum event_kind {
 #define X(id, name, fields) EVENT_##id,
     EVENT_KINDS(X) EVENT_ENGINE_COUNT,
-    EVENT_INVENTORY_FIRST = EVENT_ENGINE_COUNT - 1,
+    EVENT_INVENTORY_BEFORE = 127, /* numbers are stored: the two lists grow apart */
     INVENTORY_KINDS(X)
 #undef X
         EVENT_KIND_COUNT

@@ -8,8 +8,8 @@
  *
  * task.state never stores READY: it is PENDING with nothing left to wait for, and is derived at
  * load. attempt.id is task << 20 | number; a row whose outcome is ATTEMPT_OPEN is also the outbox
- * entry of its TASK message: the message may leave once the row is durable and is sent again until
- * it ends.
+ * entry of its TASK message: the message may leave once the row is durable.  It is sent once; when
+ * nobody answers for the attempt any more it is lost, and `repeat` decides.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef MODEL_ROWS_H

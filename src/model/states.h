@@ -46,7 +46,7 @@
     X(UNCHANGED)  /* early cut-off: same inputs as at the last success */                          \
     X(SKIP)       /* condition false, or teardown of a gone machine */                             \
     X(TOLERATE)   /* failed within its join's tolerance */                                         \
-    X(DEP_FAIL)   /* a task it needs failed for good and its operation has ended */
+    X(DEP_FAIL)   /* a task it needs failed for good while its operation runs */
 #define ALIVE_STATES(X)                                                                            \
     X(UNKNOWN, "unknown")                                                                          \
     X(ALIVE, "alive")                                                                              \

@@ -66,38 +66,53 @@ static void work(void *arg)
     if (deleted < TRIM_SLICE) {
         t->trimming = false;
         if (store_trim(store, ROWS_PLAN, 1, t->trim_below - 1, 0, &deleted, &t->failure) >= 0)
-            (void)store_checkpoint_drop(store, t->trim_below, &t->failure);
+            (void)store_checkpoint_drop(store, t->trim_below - 1, &t->failure);
     }
 }
 
-struct age {
-    uint64_t before_ms, seq;
+struct event_age {
+    uint64_t id, wall_ms;
 };
 
-static int older(void *arg, enum row_table t, const void *row, struct err *e)
+static int take_age(void *arg, enum row_table t, const void *row, struct err *e)
 {
-    struct age *a = arg;
     const struct row_journal *r = row;
     (void)t;
     (void)e;
-    a->seq = r->wall_ms < a->before_ms ? r->id : 0;
+    *(struct event_age *)arg = (struct event_age){r->id, r->wall_ms};
     return 0;
 }
 
-/* The checkpoint to keep from: the newest one whose own event is older than journal_keep, or, when
- * the store is too large, the newest of all. */
+/* The last event that is older than journal_keep, by halving: numbers are dense and times rise with them. */
+static uint64_t last_old_event(struct server *s, uint64_t newest)
+{
+    uint64_t now = server_wall_ms(), keep = s->opts->journal_keep;
+    uint64_t before = now > keep ? now - keep : 0, low = 0, high = newest;
+    while (low < high) {
+        uint64_t middle = low + (high - low + 1) / 2;
+        struct event_age age = {0};
+        struct err e;
+        if (store_range(s->reader, ROWS_JOURNAL, middle, newest, false, 1, take_age, &age, &e) < 0)
+            return 0;
+        if (age.id && age.wall_ms < before)
+            low = age.id;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* Events up to the returned number minus one may go: a checkpoint that is kept stands for them. */
 static uint64_t trim_point(struct server *s)
 {
     struct err e;
-    uint64_t seq = 0;
-    if (store_checkpoint_find(s->reader, commit_seq(s->commit), &seq, &e) < 0 || !seq)
+    uint64_t newest = commit_seq(s->commit), base = 0;
+    uint64_t up_to = store_bytes(s->reader) > s->opts->journal_keep_bytes
+                         ? newest
+                         : last_old_event(s, newest);
+    if (!up_to || store_checkpoint_find(s->reader, up_to, &base, &e) < 0 || !base)
         return 0;
-    if (store_bytes(s->reader) > s->opts->journal_keep_bytes)
-        return seq + 1;
-    struct age age = {server_wall_ms() - s->opts->journal_keep, 0};
-    if (store_range(s->reader, ROWS_JOURNAL, seq, seq, false, 1, older, &age, &e) < 0 || !age.seq)
-        return 0;
-    return age.seq + 1;
+    return base + 1;
 }
 
 void checkpoint_consider(struct server *s)

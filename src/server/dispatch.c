@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "server/server_i.h"
 
-enum { WORKER_GONE_MS = 15 * 1000, BEAT_MS = 1000, STOP_GRACE_MS = 5000, BATCH = 256 };
+enum { WORKER_GONE_MS = 15 * 1000, BEAT_MS = 1000, STOP_GRACE_MS = 5000, BATCH = 256, BEATS_AN_HOUR = 3600 };
 
 /* ---- out ---- */
 
@@ -230,6 +230,13 @@ void dispatch_capacity(struct server *s)
     }
 }
 
+/* One we have not heard of, or have given up: it must say again what it offers. */
+static void ask_hello(struct server *s)
+{
+    send(s, &(struct taskmsg){.kind = TASKMSG_HELLO});
+    queue_flush(s->queue);
+}
+
 static struct worker_info *worker_named(struct server *s, struct str name)
 {
     for (size_t i = 0; i < s->workers.n; i++)
@@ -261,8 +268,11 @@ static void on_beat(struct server *s, const struct taskmsg *m)
      * does. */
     if (m->kind == TASKMSG_HELLO)
         lease_all_reported(s->lease, lease_over, s);
-    if (m->kind == TASKMSG_BEAT)
-        return; /* only a HELLO says what it offers */
+    if (m->kind == TASKMSG_BEAT) { /* only a HELLO says what it offers */
+        if (w->capacity == 0)
+            ask_hello(s);
+        return;
+    }
     bool changed = w->capacity != m->capacity || w->jigs.n != m->n_jigs;
     for (uint32_t i = 0; !changed && i < m->n_jigs; i++)
         changed = !str_is(m->jigs[i], w->jigs.at[i]);
@@ -375,6 +385,8 @@ void dispatch_beat(void *arg)
         return;
     }
     lease_expire(s->lease, now, lease_over, s);
+    if (s->beats++ % BEATS_AN_HOUR == 0)
+        idempotent_expire(s);
     for (size_t i = 0; i < s->workers.n; i++) {
         struct worker_info *w = &s->workers.at[i];
         if (w->seen_ms + WORKER_GONE_MS >= now)

@@ -211,6 +211,13 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
 
 /* ---- data and re-runs ---- */
 
+static bool in_open_operation(const struct server *s, const struct noderole_view *v)
+{
+    struct operation_view op;
+    return v->operation != OPERATION_STANDING &&
+           anneal_operation(s->engine, v->operation, &op) && op.state == OPERATION_RUNNING;
+}
+
 int server_noderole_data(struct server *s, const struct server_call *c, struct server_reply *r,
                          struct err *e)
 {
@@ -237,6 +244,12 @@ int server_noderole_data(struct server *s, const struct server_call *c, struct s
     json_write(&text, c->body, 0);
     struct event ev = {.kind = EVENT_DATA_SET, .id = id, .a = digest};
     struct commit_note note = server_note(c, NULL);
+    if (!in_open_operation(s, &v) && digest != v.data) {
+        const char *title = arena_printf(c->mem, "configure %s on %s", view_role_name(s, id),
+                                         s->inv.nodes.at[v.node].name);
+        if ((rc = face_operation_add(s, c, "configure", title, CLASS_NORMAL, &ev.op, e)) < 0)
+            return rc;
+    }
     if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
         return rc;
     free(n->user);
@@ -260,10 +273,8 @@ static int check_free(struct server *s, const uint32_t *ids, size_t n, struct er
 {
     for (size_t i = 0; i < n; i++) {
         struct noderole_view v;
-        struct operation_view op;
         anneal_noderole(s->engine, ids[i], &v);
-        if (v.operation != OPERATION_STANDING && anneal_operation(s->engine, v.operation, &op) &&
-            op.state == OPERATION_RUNNING) {
+        if (in_open_operation(s, &v)) {
             err_set(e, ERR_CONFLICT, "noderole %u (%s) belongs to operation %u, which is open",
                     ids[i], view_role_name(s, ids[i]), v.operation);
             return err_hint(e, "wait for it (`anneal operation watch %u`) or cancel it",

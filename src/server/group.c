@@ -99,9 +99,41 @@ static void probe(struct server *s)
     pool_submit(s->writer, write_group, probe_done, f);
 }
 
+struct read_back {
+    uint64_t group;
+};
+
+static int read_group(void *arg, enum row_table t, const void *row, struct err *e)
+{
+    (void)t;
+    (void)e;
+    ((struct read_back *)arg)->group = ((const struct row_meta *)row)->group_no;
+    return 0;
+}
+
+/* A write that failed in the middle may have happened.  The handle is of no use any more: a new one tells which
+ * group is the last. */
+static bool landed_after_all(struct server *s, const struct group *g)
+{
+    struct store_options o = {.path = s->db_path};
+    struct read_back back = {0};
+    struct err e;
+    store_close(s->store);
+    s->store = NULL;
+    if (store_open(&o, &s->store, &e) < 0 ||
+        store_each(s->store, ROWS_META, read_group, &back, &e) < 0) {
+        log_err(LOG_ERROR, "store.reopen", &e);
+        loop_stop(s->loop); /* what is stored cannot be read: nothing sensible is left to do */
+        return false;
+    }
+    return back.group >= g->number && g->slices.n == 1;
+}
+
 static void refused(struct server *s, const struct err *failure)
 {
     struct err e;
+    if (!s->store)
+        return;
     log_err(LOG_ERROR, "store.refused", failure);
     s->degraded = *failure;
     if (!s->degraded.hint[0])
@@ -135,10 +167,11 @@ static void write_done(void *arg)
     struct server *s = f->server;
     s->flying = NULL;
     s->flight = NULL;
-    if (f->failure.code != ERR_NONE)
-        refused(s, &f->failure);
-    else
+    bool unknown = f->failure.code == ERR_IO;
+    if (f->failure.code == ERR_NONE || (unknown && landed_after_all(s, f->group)))
         released(s, f->group);
+    else
+        refused(s, &f->failure);
     group_free(f->group);
     free(f);
     dispatch_inbox(s);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/log.h"
 #include "server/server_i.h"
 
 static uint64_t row_id(const struct caller *who, const char *key)
@@ -14,6 +15,8 @@ static uint64_t row_id(const struct caller *who, const char *key)
     uint64_t h = mix64(digest_64(key, strlen(key)), who->tenant);
     return h >> 1 ? h >> 1 : 1; /* keys of rows are positive */
 }
+
+enum { KEEP_MS = 24 * 3600 * 1000, EXPIRE_AT_ONCE = 5000 };
 
 struct finding {
     struct arena *mem;
@@ -29,6 +32,8 @@ static int found_row(void *arg, enum row_table t, const void *row, struct err *e
     const struct row_idempotent *r = row;
     (void)t;
     (void)e;
+    if (r->created_ms + KEEP_MS < server_wall_ms())
+        return 0; /* too old to count; idempotent_expire() takes it away */
     f->found = true;
     f->other = r->request != f->request;
     f->status = r->status;
@@ -70,6 +75,25 @@ void server_idempotent_keep(struct server *s, const struct caller *who, const ch
                                  .reply = reply};
     commit_row(s->commit, ROWS_IDEMPOTENT, ROW_PUT, &row);
     vec_push(&s->answers, ((struct pending_answer){row.id, commit_open_group(s->commit)}));
+}
+
+static int expired_row(void *arg, enum row_table t, const void *row, struct err *e)
+{
+    struct server *s = arg;
+    const struct row_idempotent *r = row;
+    (void)e;
+    if (r->created_ms + KEEP_MS >= server_wall_ms())
+        return 0;
+    commit_row(s->commit, t, ROW_DELETE, r);
+    return ++s->expiring >= EXPIRE_AT_ONCE; /* the rest next time */
+}
+
+void idempotent_expire(struct server *s)
+{
+    struct err e;
+    s->expiring = 0;
+    if (store_each(s->reader, ROWS_IDEMPOTENT, expired_row, s, &e) < 0)
+        log_err(LOG_WARN, "idempotent.expire", &e);
 }
 
 void idempotent_durable(struct server *s, uint64_t group)

@@ -190,6 +190,8 @@ struct server {
     char check_text[256];
     uint64_t checkpoint_seq; /* journal number of the last one taken */
     bool checkpointing;
+    uint32_t expiring; /* idempotent answers taken away in this round */
+    uint64_t beats;
     uint64_t run_no;
     struct admin_job backup, check; /* face_admin.c: at most one of each at a time */
 };
@@ -216,6 +218,7 @@ void group_probe(struct server *s); /* does the store take writes again? */
 
 /* idempotent.c */
 void idempotent_durable(struct server *s, uint64_t group);
+void idempotent_expire(struct server *s); /* once an hour */
 
 /* dispatch.c */
 void dispatch_group(struct server *s, const struct group *g);

@@ -329,6 +329,17 @@ static void tell(struct why_answer *w, const struct why *y, struct told *t)
                                task_words(w, y->id));
         t->remedy = arena_printf(w->mem, "anneal task resolve %u done|failed|again", y->id);
         break;
+    case WHY_HOLDER: {
+        const char *pool = y->value < s->inv.pools.n && s->inv.pools.at[y->value].name
+                               ? s->inv.pools.at[y->value].name
+                               : "?";
+        t->gravity = GRAVITY_PERSON;
+        t->text = arena_printf(w->mem, "%s belongs to a span that holds pool %s",
+                               task_words(w, y->id), pool);
+        t->remedy = arena_printf(w->mem, "anneal pool set %s --size N, with room for one more",
+                                 pool);
+        break;
+    }
     case WHY_SUPERSEDED:
         t->gravity = GRAVITY_TIME;
         t->text = arena_printf(w->mem, "an older attempt of %s still runs", task_words(w, y->id));

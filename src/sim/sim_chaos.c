@@ -208,7 +208,7 @@ static void strike_nonsense(struct sim *s)
     };
     uint32_t i = rng_below(&s->chaos, sizeof senseless / sizeof *senseless);
     struct event ev = senseless[i];
-    bool look = rng_chance(&s->chaos, 200); /* it costs more than the rest of the step */
+    bool look = rng_chance(&s->chaos, 50); /* it costs more than the rest of the step */
     uint64_t before = look ? anneal_digest(s->server.engine) : 0;
     if (sim_server_feed(s, &ev, NULL) >= 0)
         sim_fail(s, "%s of %u was not refused", event_kind_name(ev.kind), ev.id);

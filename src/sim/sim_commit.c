@@ -12,7 +12,7 @@
 
 #include "server/restore.h"
 
-enum { LEASE_MS = 10000, RECOVER_GRACE_MS = 8000, FATE_PER_MILLE = 9 };
+enum { LEASE_MS = 10000, RECOVER_GRACE_MS = 8000, FATE_PER_MILLE = 5 };
 
 static void lease_open_attempt(void *arg, const struct open_attempt *o)
 {

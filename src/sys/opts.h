@@ -48,8 +48,6 @@ enum {
     X(worker_output_limit, SIZE, "1MiB", OPTS_KIB, 1024ull * OPTS_MIB, "",                         \
       "bytes kept of each output stream of an attempt")                                            \
     X(group_events, UINT, "1000", 1, 100000, "", "events committed together at most")              \
-    X(group_ms, DURATION, "10ms", 0, 10 * OPTS_SECOND, "",                                         \
-      "longest time an event waits for others to be committed with")                               \
     X(recover_grace, DURATION, "5s", 0, 3600ull * OPTS_SECOND, "",                                 \
       "time that workers have after a restart to report what they hold")                           \
     X(dead_after, DURATION, "60s", OPTS_SECOND, 30ull * OPTS_DAY, "",                              \

@@ -12,7 +12,7 @@ static void test_defaults(void)
     is_text(o.data_dir, "/var/lib/anneal", "data_dir");
     is_int(o.worker_capacity, 64, "worker_capacity");
     is_int(o.worker_output_limit, 1 << 20, "worker_output_limit in bytes");
-    is_int(o.group_ms, 10, "group_ms in milliseconds");
+    is_int(o.recover_grace, 5000, "recover_grace in milliseconds");
     is_int(o.dead_after, 60000, "dead_after in milliseconds");
     is_int(o.journal_keep, 30ll * 86400000, "journal_keep");
     is_int(o.journal_keep_bytes, 4ll << 30, "journal_keep_bytes");
@@ -43,7 +43,7 @@ static void test_file(void)
                        "worker_capacity: 8\n"
                        "worker_enabled: false\n"
                        "body_limit: 64KiB\n"
-                       "group_ms: 5ms\n"
+                       "recover_grace: 5ms\n"
                        "dead_after: 90\n"
                        "on_error: freeze-node\n"
                        "journal_keep_bytes: 2097152\n";
@@ -54,7 +54,7 @@ static void test_file(void)
     is_int(o.worker_capacity, 8, "an integer");
     ok(!o.worker_enabled, "a boolean");
     is_int(o.body_limit, 65536, "a size");
-    is_int(o.group_ms, 5, "a duration");
+    is_int(o.recover_grace, 5, "a duration");
     is_int(o.dead_after, 90000, "a bare duration is in seconds");
     is_text(o.on_error, "freeze-node", "a choice");
     is_int(o.journal_keep_bytes, 2 << 20, "a bare size is in bytes");
@@ -98,8 +98,8 @@ static void test_refusals(void)
         {"body_limit: 99999999999TiB", "f:1:13", "is no size", "KiB"},
         {"body_limit: 1KiB\npage_limit: 0", "f:2:13", "must be from 1", ""},
         {"body_limit: 1023", "f:1:13", "must be from 1KiB to 1GiB", ""},
-        {"group_ms: 5 minutes", "f:1:11", "is not a duration", ""},
-        {"group_ms: 11s", "f:1:11", "group_ms must be from 0ms to 10s", ""},
+        {"recover_grace: 5 minutes", "f:1:16", "is not a duration", ""},
+        {"recover_grace: 2h", "f:1:16", "recover_grace must be from 0ms to 1h", ""},
         {"on_error: stop", "f:1:11", "one of continue|freeze-node, not \"stop\"", ""},
         {"log_level: inf", "f:1:12", "error|warn|info|debug", ""},
         {"- a", "f:1:", "settings are a map, not a list", ""},
