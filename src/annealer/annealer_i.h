@@ -137,14 +137,18 @@ struct pool {
     uint32_t lanes;
     bool closed, exists;
 };
+enum span_hold {
+    SPAN_FREE,
+    SPAN_HELD,
+    SPAN_OVER, /* held by a run that is over: given back when nothing of it is left */
+};
 struct span {
     const uint32_t *pools;
     uint32_t n_pools;
     uint32_t left;  /* tasks that have not ended */
     uint32_t begun; /* tasks of this run that started or ended */
     uint32_t live;  /* open attempts */
-    bool held;
-    bool restart; /* a new run began while an attempt of the old one was open (derived) */
+    uint8_t held;   /* enum span_hold */
 };
 struct jig {
     uint32_t slots, taken;
@@ -319,7 +323,7 @@ static inline void change_add(struct anneal *a, enum row_table t, uint32_t id, u
  * in this step is not lost again. */
 static inline bool noderole_begun(const struct noderole *nr)
 {
-    return nr->passed > 0 || nr->live > 0 || nr->cancelled > 0 || (nr->mode & MODE_REFRESH);
+    return (nr->mode & MODE_BEGUN) || nr->passed > 0 || nr->live > 0 || nr->cancelled > 0 || (nr->mode & MODE_REFRESH);
 }
 static inline bool task_exists(const struct anneal *a, uint32_t t)
 {

@@ -128,11 +128,8 @@ void attempt_retake(struct anneal *a, uint32_t id)
         node_take(a, l);
     a->live_n++;
     a->ops.at[task_op(a, l->task)].live++;
-    if (task->span) {
+    if (task->span)
         a->spans.at[task->span].live++;
-        if (l->flags & LIVEF_SUPERSEDED)
-            a->spans.at[task->span].restart = true;
-    }
 }
 
 /* A time of an attempt: while its node is unavailable its clocks stand still and times are what is left. */

@@ -121,7 +121,8 @@ static int check_sums(const struct anneal *a, const struct sums *s, struct err *
             return broken(e, 2, "counters of a span", i);
         if (sp->live > 0 && !sp->held)
             return broken(e, 2, "a span runs without its pools", i);
-        if (sp->held && sp->live == 0 && (sp->left == 0 || sp->begun == 0))
+        if (sp->held && sp->live == 0 &&
+            (sp->left == 0 || (sp->held == SPAN_OVER && sp->begun == 0)))
             return broken(e, 2, "a span is over and keeps its pools", i);
         for (uint32_t k = 0; sp->held && k < sp->n_pools; k++)
             s->pool_taken[sp->pools[k]]++;

@@ -16,11 +16,23 @@ bool limits_jig_room(const struct jig *j)
     return j->active && j->taken < j->slots;
 }
 
+static void span_set(struct anneal *a, uint32_t id, enum span_hold to)
+{
+    struct span *s = &a->spans.at[id];
+    if (s->held != to)
+        change_add(a, ROWS_SPAN, id, s->held, (uint8_t)to, 0);
+    s->held = (uint8_t)to;
+}
+
 bool limits_span_take(struct anneal *a, uint32_t id, uint32_t *ret_full)
 {
     struct span *s = &a->spans.at[id];
-    if (id == 0 || s->held)
+    if (id == 0)
         return true;
+    if (s->held) {
+        span_set(a, id, SPAN_HELD); /* the new run goes on with what the old one had */
+        return true;
+    }
     for (uint32_t i = 0; i < s->n_pools; i++)
         if (!limits_pool_room(&a->pools.at[s->pools[i]])) {
             *ret_full = s->pools[i];
@@ -28,9 +40,7 @@ bool limits_span_take(struct anneal *a, uint32_t id, uint32_t *ret_full)
         }
     for (uint32_t i = 0; i < s->n_pools; i++)
         a->pools.at[s->pools[i]].taken++;
-    s->held = true;
-    s->restart = false;
-    change_add(a, ROWS_SPAN, id, 0, 1, 0);
+    span_set(a, id, SPAN_HELD);
     return true;
 }
 
@@ -38,17 +48,18 @@ bool limits_span_take(struct anneal *a, uint32_t id, uint32_t *ret_full)
  * that only waits for its next try keeps them. */
 void limits_span_restart(struct anneal *a, uint32_t id)
 {
-    a->spans.at[id].restart = a->spans.at[id].held;
+    if (a->spans.at[id].held)
+        span_set(a, id, SPAN_OVER);
     limits_span_settle(a, id);
 }
 
 void limits_span_settle(struct anneal *a, uint32_t id)
 {
     struct span *s = &a->spans.at[id];
-    if (id == 0 || !s->held || s->live > 0 || (s->left > 0 && (!s->restart || s->begun > 0)))
+    if (id == 0 || !s->held || s->live > 0 ||
+        (s->left > 0 && (s->held != SPAN_OVER || s->begun > 0)))
         return;
-    s->held = false;
-    change_add(a, ROWS_SPAN, id, 1, 0, 0);
+    span_set(a, id, SPAN_FREE);
     for (uint32_t i = 0; i < s->n_pools; i++) {
         a->pools.at[s->pools[i]].taken--;
         schedule_pool(a, s->pools[i]);

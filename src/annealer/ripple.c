@@ -115,9 +115,11 @@ static size_t lose_descendants(struct anneal *a, uint32_t id, enum reason why)
             if (c->visited == epoch || !noderole_begun(c))
                 continue;
             c->visited = epoch;
-#ifndef ANNEAL_DEFECT_RIPPLE
-            ripple_rewind(a, children[i], why);
+#ifdef ANNEAL_DEFECT_RIPPLE
+            if (why == REASON_PARENT_LOST)
+                continue; /* the loss goes no further */
 #endif
+            ripple_rewind(a, children[i], why);
             vec_push(&a->walk, children[i]);
             lost++;
         }

@@ -132,6 +132,8 @@ void task_taken_back(struct anneal *a, uint32_t t)
             a->tasks[next[i]].lane = 0;
             /* READY is not stored, so neither is a reason for leaving it */
             task_go(a, next[i], TASKEV_DEPS_LOST, a->tasks[next[i]].reason);
+            if (a->tasks[next[i]].span) /* it cannot go on: what it waits for may need the pools */
+                limits_span_restart(a, a->tasks[next[i]].span);
         }
 }
 

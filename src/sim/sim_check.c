@@ -204,7 +204,7 @@ static void check_change(struct sim *s, const struct change *c)
             check_loss(s, c->id);
     } else if (c->table == ROWS_NODE && c->to == ALIVE_DEAD && c->from != ALIVE_DEAD) {
         check_death(s, c->id);
-    } else if (c->table == ROWS_SPAN && c->to > c->from) {
+    } else if (c->table == ROWS_SPAN && c->from == 0 && c->to > 0) {
         check_span_taken(s, c->id);
     }
 }
