@@ -123,18 +123,25 @@ void task_passed_on(struct anneal *a, uint32_t t)
             task_settle_later(a, next[i]);
 }
 
+static void dependency_lost(struct anneal *a, uint32_t t)
+{
+    struct task *task = &a->tasks[t];
+    if (a->task_state[t] == TASK_READY) {
+        task->lane = 0;
+        /* READY is not stored, so neither is a reason for leaving it */
+        task_go(a, t, TASKEV_DEPS_LOST, task->reason);
+    }
+    if (a->task_state[t] == TASK_PENDING && task->span)
+        limits_span_restart(a, task->span); /* what it waits for now may need those pools */
+}
+
 void task_taken_back(struct anneal *a, uint32_t t)
 {
     uint32_t n;
     const uint32_t *next = graph_out(&a->order, t, &n);
     for (uint32_t i = 0; i < n; i++)
-        if (a->unmet[next[i]]++ == 0 && a->task_state[next[i]] == TASK_READY) {
-            a->tasks[next[i]].lane = 0;
-            /* READY is not stored, so neither is a reason for leaving it */
-            task_go(a, next[i], TASKEV_DEPS_LOST, a->tasks[next[i]].reason);
-            if (a->tasks[next[i]].span) /* it cannot go on: what it waits for may need the pools */
-                limits_span_restart(a, a->tasks[next[i]].span);
-        }
+        if (a->unmet[next[i]]++ == 0)
+            dependency_lost(a, next[i]);
 }
 
 /* Only what belongs to an operation that will end is told: the standing one waits for a retry. */
