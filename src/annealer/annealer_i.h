@@ -208,7 +208,8 @@ struct anneal {
     uint64_t tenant_floor;
     uint32_t live_n;      /* open attempts */
     uint32_t nodes_alive, nodes_silent, silent_at_suspect;
-    bool suspect, freeze_on_error, loading;
+    bool suspect, freeze_on_error;
+    bool stall_told; /* of the standing operation, until something runs again */
     uint64_t illegal; /* transitions asked for that the table forbids: a defect if ever above 0 */
     uint64_t totals_noderole[NODEROLE_STATE_COUNT], totals_task[TASK_STATE_COUNT];
     struct buf row_mem; /* blobs of the last anneal_row() */

@@ -368,17 +368,25 @@ static bool waits_for_stuck(const struct anneal *a, uint32_t t, const uint8_t *s
  * and finds all there are, so that the next step has nothing left to find. */
 void operation_find_stall(struct anneal *a)
 {
-    if (a->live_n > 0 || a->timers.n > 0 || a->totals_task[TASK_READY] == 0)
+    if (a->live_n > 0 || a->timers.n > 0 || a->totals_task[TASK_READY] == 0) {
+        a->stall_told = false;
         return;
+    }
     uint8_t *stuck = stuck_pools(a);
     for (uint32_t t = 1; stuck && t < a->task_end; t++) {
         uint32_t op = task_op(a, t);
-        if (a->task_state[t] != TASK_READY || op == OPERATION_STANDING ||
-            a->ops.at[op].state != OPERATION_RUNNING || !waits_for_stuck(a, t, stuck))
+        if (a->task_state[t] != TASK_READY || a->ops.at[op].state != OPERATION_RUNNING ||
+            !waits_for_stuck(a, t, stuck))
             continue;
+        if (op == OPERATION_STANDING) { /* it cannot fail, but it is told once */
+            if (!a->stall_told && a->fx && a->fx->stalled == 0)
+                a->fx->stalled = op;
+            a->stall_told = true;
+            continue;
+        }
         set_state(a, op, OPERATION_FAILED, REASON_STALLED);
         a->ops.at[op].held = true;
-        if (a->fx && (a->fx->stalled == 0 || op < a->fx->stalled))
+        if (a->fx && (a->fx->stalled <= OPERATION_STANDING || op < a->fx->stalled))
             a->fx->stalled = op;
     }
     free(stuck);

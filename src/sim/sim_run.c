@@ -33,7 +33,9 @@ static void widen_if_stalled(struct sim *s)
 {
     struct operation_view o;
     struct pool_view p;
-    bool stalled = false;
+    uint32_t used = 0;
+    (void)anneal_capacity(s->server.engine, &used);
+    bool stalled = used == 0;
     for (uint32_t op = 1; op < anneal_operation_end(s->server.engine) && !stalled; op++)
         stalled = anneal_operation(s->server.engine, op, &o) && o.held &&
                   o.reason == REASON_STALLED;
