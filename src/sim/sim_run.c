@@ -39,9 +39,15 @@ static void widen_if_stalled(struct sim *s)
     for (uint32_t op = 1; op < anneal_operation_end(s->server.engine) && !stalled; op++)
         stalled = anneal_operation(s->server.engine, op, &o) && o.held &&
                   o.reason == REASON_STALLED;
-    for (uint32_t id = 1; stalled && id <= s->n_pools; id++)
-        if (anneal_pool(s->server.engine, id, &p) && p.waiting > 0 && p.taken >= p.size)
+    for (uint32_t id = 1; stalled && sim_server_ready(s) && id < anneal_pool_end(s->server.engine);
+         id++) {
+        if (!anneal_pool(s->server.engine, id, &p) || p.waiting == 0 || p.taken < p.size)
+            continue;
+        if (id <= s->n_pools)
             s->pool_sizes[id] = p.taken + 1;
+        else /* one that a plan brought */
+            heal_event(s, (struct event){.kind = EVENT_POOL_SET, .id = id, .n = p.taken + 1});
+    }
 }
 
 static void heal_limits(struct sim *s)
