@@ -50,8 +50,7 @@ void nodes_came_back(struct anneal *a, uint32_t id)
     struct node *n = &a->nodes.at[id];
     if (n->alive != ALIVE_AWAY)
         return;
-    n->away_until_ms = 0;
-    set_alive(a, id, ALIVE_ALIVE);
+    set_alive(a, id, ALIVE_ALIVE); /* away_until_ms stays: the next sight may show the new boot */
     schedule_node(a, id);
 }
 
@@ -139,10 +138,13 @@ static void seen(struct anneal *a, uint32_t id, uint64_t machine, uint64_t boot)
     enum alive_state was = n->alive;
     bool other = n->machine && machine && machine != n->machine;
     bool rebooted = n->boot && boot && boot != n->boot;
-    if (was == ALIVE_ALIVE && !n->silent_ms && !other && !rebooted && (!machine || n->machine) &&
-        (!boot || n->boot))
+    bool planned = n->away_until_ms > 0; /* by a task of ours, whose end may be known before this */
+    if (was == ALIVE_ALIVE && !n->silent_ms && !other && !rebooted && !planned &&
+        (!machine || n->machine) && (!boot || n->boot))
         return; /* nothing new: costs nothing and writes nothing */
     end_silence(a, n);
+    if (was == ALIVE_ALIVE)
+        n->away_until_ms = 0;
     if (machine)
         n->machine = machine;
     if (boot)
@@ -156,7 +158,7 @@ static void seen(struct anneal *a, uint32_t id, uint64_t machine, uint64_t boot)
     } else {
         for (uint32_t r = n->first_noderole; r; r = a->noderoles.at[r].next_on_node) {
             const struct noderole *nr = &a->noderoles.at[r];
-            if (rebooted && was == ALIVE_ALIVE)
+            if (rebooted && was == ALIVE_ALIVE && !planned)
                 ripple_refresh(a, r, REASON_REBOOT, false);
             else if (nr->ready > 0 && nr->run_count > 0)
                 (void)ripple_unchanged(a, r);

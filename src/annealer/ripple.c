@@ -28,7 +28,9 @@ static uint64_t task_input(const struct anneal *a, uint32_t t, uint64_t inputs)
 {
     const struct def *d = &a->defs.at[a->tasks[t].def];
     const struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
-    uint64_t boot = (d->flags & DEF_F_SURVIVES_REBOOT) ? 0 : a->nodes.at[nr->node].boot;
+    /* What reboots its node would else never see the boot that it was done in. */
+    bool any_boot = d->flags & (DEF_F_SURVIVES_REBOOT | DEF_F_TAKES_DOWN);
+    uint64_t boot = any_boot ? 0 : a->nodes.at[nr->node].boot;
     uint64_t h = mix64(mix64(d->digest, inputs), boot);
     return h ? h : 1; /* 0 means: never succeeded */
 }

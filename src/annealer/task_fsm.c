@@ -102,7 +102,10 @@ void task_go(struct anneal *a, uint32_t t, enum task_event ev, enum reason why)
         struct span *s = &a->spans.at[task->span];
         s->left += (uint32_t)task_state_ended(from) - (uint32_t)task_state_ended(to);
         s->begun += (uint32_t)state_begun(to) - (uint32_t)state_begun(from);
-        limits_span_settle(a, task->span);
+        if (to == TASK_PENDING && a->unmet[t] > 0)
+            limits_span_restart(a, task->span); /* what it waits for may need those pools */
+        else
+            limits_span_settle(a, task->span);
     }
 }
 
@@ -132,7 +135,7 @@ static void dependency_lost(struct anneal *a, uint32_t t)
         task_go(a, t, TASKEV_DEPS_LOST, task->reason);
     }
     if (a->task_state[t] == TASK_PENDING && task->span)
-        limits_span_restart(a, task->span); /* what it waits for now may need those pools */
+        limits_span_restart(a, task->span); /* it was asleep before its next try */
 }
 
 void task_taken_back(struct anneal *a, uint32_t t)

@@ -83,7 +83,8 @@ static int take_age(void *arg, enum row_table t, const void *row, struct err *e)
     return 0;
 }
 
-/* The last event that is older than journal_keep, by halving: numbers are dense and times rise with them. */
+/* The last event that is older than journal_keep, by halving: numbers are dense and times rise with
+ * them. */
 static uint64_t last_old_event(struct server *s, uint64_t newest)
 {
     uint64_t now = server_wall_ms(), keep = s->opts->journal_keep;

@@ -15,7 +15,13 @@
 #include "base/log.h"
 #include "server/server_i.h"
 
-enum { WORKER_GONE_MS = 15 * 1000, BEAT_MS = 1000, STOP_GRACE_MS = 5000, BATCH = 256, BEATS_AN_HOUR = 3600 };
+enum {
+    WORKER_GONE_MS = 15 * 1000,
+    BEAT_MS = 1000,
+    STOP_GRACE_MS = 5000,
+    BATCH = 256,
+    BEATS_AN_HOUR = 3600
+};
 
 /* ---- out ---- */
 
@@ -102,12 +108,7 @@ void dispatch_group(struct server *s, const struct group *g)
     SCOPED_ARENA(mem);
     acknowledge(s, s->ack_flying);
     s->ack_flying = 0;
-#ifdef ANNEAL_DEFECT_OUTBOX
-    size_t first = g->sends.n > 3 ? 1 : 0;
-#else
-    size_t first = 0;
-#endif
-    for (size_t i = first; i < g->sends.n; i++) {
+    for (size_t i = 0; i < g->sends.n; i++) {
         send_task(s, &mem, &g->sends.at[i]);
         if (i % BATCH == BATCH - 1)
             arena_reset(&mem);

@@ -214,8 +214,8 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
 static bool in_open_operation(const struct server *s, const struct noderole_view *v)
 {
     struct operation_view op;
-    return v->operation != OPERATION_STANDING &&
-           anneal_operation(s->engine, v->operation, &op) && op.state == OPERATION_RUNNING;
+    return v->operation != OPERATION_STANDING && anneal_operation(s->engine, v->operation, &op) &&
+           op.state == OPERATION_RUNNING;
 }
 
 int server_noderole_data(struct server *s, const struct server_call *c, struct server_reply *r,

@@ -111,8 +111,8 @@ static int read_group(void *arg, enum row_table t, const void *row, struct err *
     return 0;
 }
 
-/* A write that failed in the middle may have happened.  The handle is of no use any more: a new one tells which
- * group is the last. */
+/* A write that failed in the middle may have happened.  The handle is of no use any more: a new one
+ * tells which group is the last. */
 static bool landed_after_all(struct server *s, const struct group *g)
 {
     struct store_options o = {.path = s->db_path};

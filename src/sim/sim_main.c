@@ -20,12 +20,12 @@ struct request {
     struct sim_options run;
     uint64_t first, last;
     uint32_t jobs;
-    bool many;
+    bool many, shrink;
 };
 
 static const char usage[] =
     "usage: anneal sim [--seed N | --seeds A..B] [--events N] [--nodes N] [--noderoles N]\n"
-    "                  [--faults all|none|LIST] [--jobs N] [--verify] [--verbose]\n";
+    "                  [--faults all|none|LIST] [--jobs N] [--no-shrink] [--verify] [--verbose]\n";
 
 static bool number(const char *text, uint64_t most, uint64_t *ret)
 {
@@ -73,14 +73,26 @@ static bool option(struct request *q, const char *name, const char *value)
     return true;
 }
 
+static bool flag(struct request *q, const char *name)
+{
+    if (!strcmp(name, "--verbose"))
+        q->run.verbose = true;
+    else if (!strcmp(name, "--verify"))
+        q->run.verify = true;
+    else if (!strcmp(name, "--no-shrink"))
+        q->shrink = false;
+    else
+        return false;
+    return true;
+}
+
 static bool parse(int argc, char **argv, struct request *q)
 {
-    *q = (struct request){.run.faults = SIM_FAULTS_ALL, .first = 1, .last = 1, .jobs = 1};
+    *q = (struct request){.run.faults = SIM_FAULTS_ALL, .first = 1, .last = 1, .jobs = 1,
+                          .shrink = true};
     for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "--verbose") || !strcmp(argv[i], "--verify")) {
-            *(argv[i][5] == 'b' ? &q->run.verbose : &q->run.verify) = true;
+        if (flag(q, argv[i]))
             continue;
-        }
         if (i + 1 >= argc || !option(q, argv[i], argv[i + 1])) {
             fprintf(stderr, "anneal sim: %s%s%s is not understood\n%s", argv[i],
                     i + 1 < argc ? " " : "", i + 1 < argc ? argv[i + 1] : "", usage);
@@ -112,7 +124,8 @@ static void print_command(const char *label, const struct sim_options *o)
     printf("%s%s\n", label, b.data);
 }
 
-static int print_failure(const struct sim_options *o, const struct sim_report *r)
+static int print_failure(const struct request *q, const struct sim_options *o,
+                         const struct sim_report *r)
 {
     struct sim_report again;
     SCOPED_BUF(history);
@@ -124,6 +137,8 @@ static int print_failure(const struct sim_options *o, const struct sim_report *r
     printf("the last steps (number, virtual time, event):\n%s", history.data ? history.data : "");
     print_command("repeat:   ", &quiet);
     fflush(stdout);
+    if (!q->shrink)
+        return 1;
     struct sim_options small = sim_shrink(&quiet, r);
     buf_clear(&history);
     sim_run_apart(&small, &again, &history);
@@ -223,7 +238,7 @@ static int run_many(const struct request *q)
     }
     jobs_end(q, jobs);
     if (r.failed)
-        return print_failure(&o, &r);
+        return print_failure(q, &o, &r);
     printf("%" PRIu64 " seeds ok\n", q->last - q->first + 1);
     print_counts(&sum);
     return 0;
@@ -236,7 +251,7 @@ static int run_one(const struct request *q)
     o.seed = q->first;
     sim_run_apart(&o, &r, NULL);
     if (r.failed)
-        return print_failure(&o, &r);
+        return print_failure(q, &o, &r);
     printf("seed %" PRIu64 " ok\n", o.seed);
     print_counts(&r);
     return 0;

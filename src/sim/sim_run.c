@@ -27,29 +27,6 @@ static void heal_event(struct sim *s, struct event ev)
         sim_fail(s, "healing: %s of %u was refused", event_kind_name(ev.kind), ev.id);
 }
 
-/* Spans that hold a pool may wait for tasks that wait for the same pool.  The engine says so and holds the
- * operation; what an operator does about it is to make room. */
-static void widen_if_stalled(struct sim *s)
-{
-    struct operation_view o;
-    struct pool_view p;
-    uint32_t used = 0;
-    (void)anneal_capacity(s->server.engine, &used);
-    bool stalled = used == 0;
-    for (uint32_t op = 1; op < anneal_operation_end(s->server.engine) && !stalled; op++)
-        stalled = anneal_operation(s->server.engine, op, &o) && o.held &&
-                  o.reason == REASON_STALLED;
-    for (uint32_t id = 1; stalled && sim_server_ready(s) && id < anneal_pool_end(s->server.engine);
-         id++) {
-        if (!anneal_pool(s->server.engine, id, &p) || p.waiting == 0 || p.taken < p.size)
-            continue;
-        if (id <= s->n_pools)
-            s->pool_sizes[id] = p.taken + 1;
-        else /* one that a plan brought */
-            heal_event(s, (struct event){.kind = EVENT_POOL_SET, .id = id, .n = p.taken + 1});
-    }
-}
-
 static void heal_limits(struct sim *s)
 {
     struct node_view n;
@@ -65,8 +42,6 @@ static void heal_limits(struct sim *s)
     for (uint32_t id = 1; sim_server_ready(s) && id <= s->n_jigs; id++)
         if (anneal_jig(s->server.engine, id, &j) && !j.active)
             heal_event(s, (struct event){.kind = EVENT_JIG_SET, .id = id, .flag = 1, .n = j.slots});
-    if (sim_server_ready(s))
-        widen_if_stalled(s);
     for (uint32_t id = 1; sim_server_ready(s) && id <= s->n_pools; id++)
         if (anneal_pool(s->server.engine, id, &p) &&
             (p.closed || p.elsewhere || p.size != s->pool_sizes[id]))
