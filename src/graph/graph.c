@@ -97,7 +97,9 @@ static void vertices_grow(struct graph *g, uint32_t n)
 
 void graph_extend(struct graph *g, uint32_t n, const uint32_t *first, const uint32_t *deps)
 {
-    uint32_t base = g->n, edges = n ? first[n] - first[0] : 0;
+    if (n == 0)
+        return;
+    uint32_t base = g->n, edges = first[n] - first[0];
     vertices_grow(g, n);
     g->n += n;
     if (edges == 0)
