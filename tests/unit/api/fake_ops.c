@@ -176,6 +176,7 @@ static int list(struct server *s, const struct server_call *c, enum fake_table t
         if (!row)                                                                                  \
             return lacks(what, c->id[0], e);                                                       \
         show(row, r);                                                                              \
+        r->live = (t) == FAKE_DEPLOYMENTS; /* as the server: it shows counts of states */          \
         return 0;                                                                                  \
     }
 /* Something happens to an object; the work goes on. */
