@@ -85,7 +85,7 @@ class Server:
 def catalog(roles, requires, tasks):
     lines = ["barclamp: bench", "version: 1.0.0", "roles:"]
     for r in range(roles):
-        lines += [f"  - name: r{r}", "    jig: noop"]
+        lines += [f"  - name: r{r}", "    jig: noop", "    flags: [implicit]"]
         if requires and r:
             lines += ["    requires: [" + ", ".join(f"r{x}" for x in range(max(0, r - requires), r)) + "]"]
         lines += ["    actions:", "      converge:"]
@@ -157,7 +157,7 @@ def scale():
 def endtoend():
     server = Server("endtoend", "worker_capacity=2000", "body_limit=64MiB")
     server.start()
-    server.call("POST", "/v1/catalog", catalog(50, 0, 10))
+    server.call("POST", "/v1/catalog", catalog(50, 1, 10))
     add_nodes(server, 2000)
     body = {"bindings": [{"role": f"r{r}", "nodes": "*"} for r in range(50)], "title": "a million"}
     begin = time.monotonic()
