@@ -1,8 +1,8 @@
 /* annealer.c - one step: apply an event, settle what follows, grant starts
  *
- * The pipeline of every step, on one screen.  The event changes tasks and limits; settling derives noderoles
- * and makes tasks ready until nothing changes; operations that have nothing left end; then every start
- * that can be is granted.  Nothing here waits, sleeps or looks at a clock.
+ * The pipeline of every step, on one screen.  The event changes tasks and limits; settling derives
+ * noderoles and makes tasks ready until nothing changes; operations that have nothing left end;
+ * then every start that can be is granted.  Nothing here waits, sleeps or looks at a clock.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"

@@ -1,10 +1,11 @@
 /* annealer_i.h - the engine's state, shared by the files of this directory only
  *
- * Ids are indexes; 0 is nobody.  What the inner loop touches for every dependent (the count of unmet
- * dependencies and the state) lies in arrays of its own, so that finishing a task touches one cache line for
- * several dependents.  Everything else about a task is 40 bytes.
+ * Ids are indexes; 0 is nobody.  What the inner loop touches for every dependent (the count of
+ * unmet dependencies and the state) lies in arrays of its own, so that finishing a task touches one
+ * cache line for several dependents.  Everything else about a task is 40 bytes.
  *
- * Derived, never stored: unmet, counters, lanes, heaps, timers' positions, pool use.  recover.c rebuilds them.
+ * Derived, never stored: unmet, counters, lanes, heaps, timers' positions, pool use.  recover.c
+ * rebuilds them.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef ANNEALER_ANNEALER_I_H
@@ -17,8 +18,8 @@
 #include "model/plan.h"
 #include "model/taskmsg.h"
 
-enum { /* task.flags */
-    TASKF_SETTLE = 1u << 0, /* in the settle list (derived) */
+enum {                         /* task.flags */
+       TASKF_SETTLE = 1u << 0, /* in the settle list (derived) */
 };
 struct task {
     uint64_t done_digest; /* inputs of the last success; 0: never */
@@ -30,14 +31,14 @@ struct task {
     uint8_t reason, flags;
 };
 
-enum { /* noderole.mode */
-    MODE_REFRESH = 1u << 0, /* in service and running again: STALE */
-    MODE_AGAIN = 1u << 1,   /* one more run after this one */
-    MODE_FORCED = 1u << 2,  /* no early cut-off in this run */
-    MODE_EXPORTS = 1u << 3, /* exports changed in this run */
-    MODE_BEGUN = 1u << 4,   /* a task of this run was started */
-    MODE_AGAIN_FORCED = 1u << 5,
-    MODE_DERIVE = 1u << 7,  /* in the derive list (not stored) */
+enum {                         /* noderole.mode */
+       MODE_REFRESH = 1u << 0, /* in service and running again: STALE */
+       MODE_AGAIN = 1u << 1,   /* one more run after this one */
+       MODE_FORCED = 1u << 2,  /* no early cut-off in this run */
+       MODE_EXPORTS = 1u << 3, /* exports changed in this run */
+       MODE_BEGUN = 1u << 4,   /* a task of this run was started */
+       MODE_AGAIN_FORCED = 1u << 5,
+       MODE_DERIVE = 1u << 7, /* in the derive list (not stored) */
 };
 enum { MODE_STORED = 0x7f };
 struct noderole {
@@ -45,9 +46,9 @@ struct noderole {
     uint32_t node, op, cohort, generation, incarnation, run_count;
     uint32_t first_task;
     uint32_t next_on_node;
-    uint32_t parents_out;  /* need-parents not in service */
+    uint32_t parents_out;   /* need-parents not in service */
     uint32_t parents_stale; /* need-parents not ACTIVE */
-    uint32_t visited;      /* epoch of the last loss walk */
+    uint32_t visited;       /* epoch of the last loss walk */
     uint16_t n_tasks;
     uint16_t passed, live, ready, failed, cancelled; /* of its tasks */
     uint8_t state, target, reason, mode, flags;
@@ -61,21 +62,22 @@ struct def {
 
 /* An open attempt, or a task asleep before its next try.  It holds slots, not the task. */
 enum live_kind { LIVE_FREE, LIVE_RUN, LIVE_WAIT, LIVE_BACKOFF };
-enum { /* live.flags; the first three are stored with the attempt */
-    LIVEF_SUPERSEDED = 1u << 0, /* its result is history only */
-    LIVEF_STOPPING = 1u << 1,   /* told to end */
-    LIVEF_WAITING = 1u << 2,    /* WAIT, for the row */
-    LIVEF_DUE = 1u << 3,        /* WAIT: its time has come, wants a slot (derived from wake) */
-    LIVEF_NODE = 1u << 4,       /* holds a node slot (derived) */
-    LIVEF_WORKER = 1u << 5,     /* holds a worker slot (derived) */
-    LIVEF_FROZEN = 1u << 6,     /* its node is unavailable: clocks stand still, times are what is left */
+enum {                             /* live.flags; the first three are stored with the attempt */
+       LIVEF_SUPERSEDED = 1u << 0, /* its result is history only */
+       LIVEF_STOPPING = 1u << 1,   /* told to end */
+       LIVEF_WAITING = 1u << 2,    /* WAIT, for the row */
+       LIVEF_DUE = 1u << 3,        /* WAIT: its time has come, wants a slot (derived from wake) */
+       LIVEF_NODE = 1u << 4,       /* holds a node slot (derived) */
+       LIVEF_WORKER = 1u << 5,     /* holds a worker slot (derived) */
+       LIVEF_FROZEN =
+           1u << 6, /* its node is unavailable: clocks stand still, times are what is left */
 };
 enum { LIVEF_STORED = 0x47 };
 struct live {
     uint64_t started_ms, deadline_ms, wake_ms, input;
     uint32_t task, number, generation, node, asks;
-    uint32_t timer;       /* position in the heap + 1; 0: not armed */
-    uint32_t next, prev;  /* others of its node */
+    uint32_t timer;      /* position in the heap + 1; 0: not armed */
+    uint32_t next, prev; /* others of its node */
     uint8_t kind, flags;
 };
 struct timer {
@@ -97,10 +99,11 @@ static inline bool start_key_before(struct start_key x, struct start_key y)
     return x.task < y.task;
 }
 
-/* A lane: startable tasks of one operation that wait for the same thing: a node's slot (tasks that reach
- * into the node; those that do not; those that hold the slot already), a pool, or a jig's worker.  It is
- * open while that thing can be had.  Invariant: the head of each open lane is among the candidates of
- * its operation, so that the best start of all is found without looking at what cannot start. */
+/* A lane: startable tasks of one operation that wait for the same thing: a node's slot (tasks that
+ * reach into the node; those that do not; those that hold the slot already), a pool, or a jig's
+ * worker.  It is open while that thing can be had.  Invariant: the head of each open lane is among
+ * the candidates of its operation, so that the best start of all is found without looking at what
+ * cannot start. */
 enum lane_kind { LANE_INSIDE, LANE_OUTSIDE, LANE_HOLDER, LANE_POOL, LANE_JIG };
 struct lane {
     struct start_key *heap;
@@ -195,9 +198,9 @@ struct anneal {
     VEC(struct timer) timers;
     struct arena span_mem;
     /* work of the current step */
-    VEC(uint32_t) settle; /* tasks that may have become ready */
-    VEC(uint32_t) derive; /* noderoles to derive again */
-    VEC(uint32_t) walk;   /* of a loss */
+    VEC(uint32_t) settle;  /* tasks that may have become ready */
+    VEC(uint32_t) derive;  /* noderoles to derive again */
+    VEC(uint32_t) walk;    /* of a loss */
     VEC(uint32_t) touched; /* operations that may have ended */
     VEC(struct sleeping_need) sleeping;
     struct loader *loader; /* while rows come in */
@@ -206,10 +209,10 @@ struct anneal {
     /* global */
     uint32_t capacity, capacity_used; /* workers' slots */
     uint64_t tenant_floor;
-    uint32_t live_n;      /* open attempts */
+    uint32_t live_n; /* open attempts */
     uint32_t nodes_alive, nodes_silent, silent_at_suspect;
     bool suspect, freeze_on_error;
-    bool stall_told; /* of the standing operation, until something runs again */
+    bool stall_told;  /* of the standing operation, until something runs again */
     uint64_t illegal; /* transitions asked for that the table forbids: a defect if ever above 0 */
     uint64_t totals_noderole[NODEROLE_STATE_COUNT], totals_task[TASK_STATE_COUNT];
     struct buf row_mem; /* blobs of the last anneal_row() */
@@ -235,7 +238,7 @@ void noderole_changed(struct anneal *a, uint32_t nr);
 void noderole_adopt(struct anneal *a, uint32_t nr, uint32_t op);
 
 /* ripple.c */
-void ripple_loss(struct anneal *a, uint32_t nr, enum reason why);   /* its descendants, not itself */
+void ripple_loss(struct anneal *a, uint32_t nr, enum reason why); /* its descendants, not itself */
 void ripple_rewind(struct anneal *a, uint32_t nr, enum reason why); /* a new run of itself */
 void ripple_refresh(struct anneal *a, uint32_t nr, enum reason why, bool forced);
 bool ripple_unchanged(struct anneal *a, uint32_t nr); /* early cut-off, if it applies */
@@ -244,11 +247,11 @@ uint64_t ripple_task_input(const struct anneal *a, uint32_t t);
 
 /* schedule.c */
 void schedule_enqueue(struct anneal *a, uint32_t t);
-void schedule_run(struct anneal *a); /* grants every start that can be */
+void schedule_run(struct anneal *a);                 /* grants every start that can be */
 void schedule_node(struct anneal *a, uint32_t node); /* its lanes may have opened */
 void schedule_pool(struct anneal *a, uint32_t pool);
 void schedule_jig(struct anneal *a, uint32_t jig);
-void schedule_op(struct anneal *a, uint32_t op);     /* after a hold */
+void schedule_op(struct anneal *a, uint32_t op); /* after a hold */
 enum lane_kind schedule_home(const struct anneal *a, uint32_t t);
 bool schedule_lane_open(const struct anneal *a, uint32_t lane);
 bool schedule_node_open(const struct anneal *a, const struct node *n, enum lane_kind kind);
@@ -301,7 +304,8 @@ void nodes_changed(struct anneal *a, uint32_t node);
 
 /* operation.c */
 void operation_count(struct anneal *a, uint32_t op, enum task_state from, enum task_state to);
-void operation_touch(struct anneal *a, uint32_t op); /* it may have ended: looked at after the step */
+void operation_touch(struct anneal *a,
+                     uint32_t op); /* it may have ended: looked at after the step */
 void operation_reopen(struct anneal *a, uint32_t op); /* work was given back to it */
 void operation_settle_all(struct anneal *a);
 void operation_changed(struct anneal *a, uint32_t op);
@@ -320,11 +324,12 @@ static inline void change_add(struct anneal *a, enum row_table t, uint32_t id, u
     if (a->fx)
         vec_push(&a->fx->changes, ((struct change){(uint8_t)t, from, to, reason, id}));
 }
-/* Has this run of it begun, or is it in service?  Told by counters, which a rewind resets at once: what was lost
- * in this step is not lost again. */
+/* Has this run of it begun, or is it in service?  Told by counters, which a rewind resets at once:
+ * what was lost in this step is not lost again. */
 static inline bool noderole_begun(const struct noderole *nr)
 {
-    return (nr->mode & MODE_BEGUN) || nr->passed > 0 || nr->live > 0 || nr->cancelled > 0 || (nr->mode & MODE_REFRESH);
+    return (nr->mode & MODE_BEGUN) || nr->passed > 0 || nr->live > 0 || nr->cancelled > 0 ||
+           (nr->mode & MODE_REFRESH);
 }
 static inline bool task_exists(const struct anneal *a, uint32_t t)
 {

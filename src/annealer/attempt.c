@@ -1,9 +1,9 @@
 /* attempt.c - open attempts: started, asked again, answered, lost, superseded
  *
- * An attempt, not its task, holds a node slot and a worker's slot.  Its row is written when it starts and when it
- * ends; while open it is the outbox entry of its message.  A result counts only for the live attempt of its
- * task, at the ask it answers; any other is history.
- * Invariant: a task has at most one open attempt, superseded or not, so two never run at the same time.
+ * An attempt, not its task, holds a node slot and a worker's slot.  Its row is written when it
+ * starts and when it ends; while open it is the outbox entry of its message.  A result counts only
+ * for the live attempt of its task, at the ask it answers; any other is history. Invariant: a task
+ * has at most one open attempt, superseded or not, so two never run at the same time.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -132,7 +132,8 @@ void attempt_retake(struct anneal *a, uint32_t id)
         a->spans.at[task->span].live++;
 }
 
-/* A time of an attempt: while its node is unavailable its clocks stand still and times are what is left. */
+/* A time of an attempt: while its node is unavailable its clocks stand still and times are what is
+ * left. */
 static uint64_t in_ms(const struct anneal *a, const struct live *l, uint64_t ms)
 {
     return (l->flags & LIVEF_FROZEN) ? ms : a->now_ms + ms;
@@ -311,7 +312,8 @@ void attempt_lost(struct anneal *a, uint32_t id, enum reason why)
     bool held = a->ops.at[task_op(a, t)].held;
     attempt_close(a, id, OUTCOME_LOST, 0);
     if (once && !waiting) {
-        /* Nobody knows whether it happened: not again until somebody says so, whatever run it was of. */
+        /* Nobody knows whether it happened: not again until somebody says so, whatever run it was
+         * of. */
         if (task_fsm_next(a->task_state[t], TASKEV_FAIL) >= 0)
             fail_for_good(a, t, REASON_UNCERTAIN);
     } else if (superseded) {
@@ -368,7 +370,8 @@ static void answer_not_yet(struct anneal *a, uint32_t id, uint64_t again_ms)
     struct live *l = &a->lives.at[id];
     l->kind = LIVE_WAIT;
     l->flags |= LIVEF_WAITING;
-    l->flags &= (uint8_t)~LIVEF_STOPPING; /* it did end, in its own way; its deadline still stands */
+    l->flags &=
+        (uint8_t)~LIVEF_STOPPING; /* it did end, in its own way; its deadline still stands */
     l->wake_ms = in_ms(a, l, again_ms > AGAIN_LEAST_MS ? again_ms : AGAIN_LEAST_MS);
     worker_give(a, l);
     if (a->defs.at[a->tasks[l->task].def].hold != HOLD_NODE)
@@ -416,8 +419,7 @@ int attempt_result(struct anneal *a, const struct event *ev, struct err *e)
         return 0;
     }
     if (!current) {
-        attempt_close(a, id, outcome == OUTCOME_AGAIN ? OUTCOME_CANCELLED : outcome,
-                      ev->exit_code);
+        attempt_close(a, id, outcome == OUTCOME_AGAIN ? OUTCOME_CANCELLED : outcome, ev->exit_code);
         task_settle_later(a, t);
         limits_span_settle(a, span);
         return 0;

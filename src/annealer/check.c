@@ -1,7 +1,8 @@
 /* check.c - recompute everything that is kept incrementally, and compare
  *
- * The invariants of docs/rfc/01-engine.md section 11 that can be seen in one state.  O(everything): for the simulator,
- * tests and `anneal admin check`, never in a step.  The first violation is reported with its number.
+ * The invariants of docs/rfc/01-engine.md section 11 that can be seen in one state.  O(everything):
+ * for the simulator, tests and `anneal admin check`, never in a step.  The first violation is
+ * reported with its number.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -75,8 +76,8 @@ static int check_tasks(const struct anneal *a, struct sums *s, struct err *e)
             return broken(e, 8, "queued in another operation's lane", t);
         if (task->span) {
             s->span_left[task->span] += !task_state_ended(st);
-            s->span_begun[task->span] +=
-                task_state_live(st) || (task_state_ended(st) && st != TASK_DEP_FAILED);
+            s->span_begun[task->span] += task_state_live(st) ||
+                                         (task_state_ended(st) && st != TASK_DEP_FAILED);
         }
     }
     return 0;
@@ -150,8 +151,8 @@ static bool lane_has_work(const struct anneal *a, uint32_t id)
     return false;
 }
 
-/* The head of each open lane is among the candidates of its operation: nobody is forgotten while all workers
- * are busy. */
+/* The head of each open lane is among the candidates of its operation: nobody is forgotten while
+ * all workers are busy. */
 static int check_lanes(const struct anneal *a, uint8_t *offered, struct err *e)
 {
     for (uint32_t op = 1; op < a->ops.n; op++)

@@ -1,7 +1,7 @@
 /* explain.c - why is it as it is: reasons as data, nearest first
  *
- * Each reason names a rule and the object to act on; words and remedies are put to it by the server.  Nothing is
- * recorded for this while the engine runs: the answer is read off the state.
+ * Each reason names a rule and the object to act on; words and remedies are put to it by the
+ * server.  Nothing is recorded for this while the engine runs: the answer is read off the state.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -52,8 +52,8 @@ static void why_not_started(const struct anneal *a, uint32_t t, struct list *l)
     enum lane_kind home = schedule_home(a, t);
     size_t before = l->n;
     if (a->ops.at[nr->op].held)
-        say(l, a->ops.at[nr->op].reason == REASON_STALLED ? WHY_STALLED : WHY_HELD,
-            ROWS_OPERATION, nr->op, 0);
+        say(l, a->ops.at[nr->op].reason == REASON_STALLED ? WHY_STALLED : WHY_HELD, ROWS_OPERATION,
+            nr->op, 0);
     if (!node->available)
         say(l, WHY_NODE_UNAVAILABLE, ROWS_NODE, nr->node, 0);
     if (home == LANE_INSIDE && node->alive != ALIVE_ALIVE)
@@ -107,9 +107,7 @@ size_t anneal_why_task(const struct anneal *a, uint32_t t, struct why *ret, size
             a->tasks[t].attempt);
         break;
     case TASK_DEP_FAILED: why_pending(a, t, &l); break;
-    case TASK_CANCELLED:
-        say(&l, WHY_CANCELLED, ROWS_OPERATION, task_op(a, t), 0);
-        break;
+    case TASK_CANCELLED: say(&l, WHY_CANCELLED, ROWS_OPERATION, task_op(a, t), 0); break;
     case TASK_DONE:
     case TASK_SKIPPED:
     case TASK_TOLERATED: say(&l, WHY_DONE, ROWS_TASK, t, a->tasks[t].attempt); break;
@@ -172,7 +170,8 @@ size_t anneal_why_node(const struct anneal *a, uint32_t id, struct why *ret, siz
     return l.n;
 }
 
-/* The circle of a stall: the full pools it waits for, who holds them, and what those wait for in turn. */
+/* The circle of a stall: the full pools it waits for, who holds them, and what those wait for in
+ * turn. */
 static void why_stalled(const struct anneal *a, uint32_t op, struct list *l)
 {
     for (uint32_t p = 1; p < a->pools.n; p++) {

@@ -1,7 +1,8 @@
 /* extend.c - adding a plan to the live graph, whole or not at all
  *
- * Everything is checked before anything changes: ids in their reserved ranges, references that exist, children
- * above their parents, order edges without a cycle.  Cost: O(plan), whatever is there already.
+ * Everything is checked before anything changes: ids in their reserved ranges, references that
+ * exist, children above their parents, order edges without a cycle.  Cost: O(plan), whatever is
+ * there already.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -78,8 +79,8 @@ static int check_tasks(const struct anneal *a, const struct plan *p, struct err 
             i >= p->noderoles[nr].first_task + p->noderoles[nr].n_tasks)
             return err_set(e, ERR_INVALID, "plan: task %u is not among its noderole's", i);
         if (t->def == 0 || t->def >= defs || t->span >= p->base_span + p->n_spans)
-            return err_set(e, ERR_INVALID, "plan: task %u has no definition %u or span %u", i, t->def,
-                           t->span);
+            return err_set(e, ERR_INVALID, "plan: task %u has no definition %u or span %u", i,
+                           t->def, t->span);
         for (uint32_t k = 0; k < t->n_deps; k++)
             if (t->deps[k] == 0 || t->deps[k] >= end)
                 return err_set(e, ERR_INVALID, "plan: task %u depends on no task %u", i,
@@ -91,8 +92,7 @@ static int check_tasks(const struct anneal *a, const struct plan *p, struct err 
     for (uint32_t i = 0; i < p->n_spans; i++)
         for (uint32_t k = 0; k < p->spans[i].n_pools; k++)
             if (p->spans[i].pools[k] >= p->base_pool + p->n_pools ||
-                (p->spans[i].pools[k] < a->pools.n &&
-                 !a->pools.at[p->spans[i].pools[k]].exists))
+                (p->spans[i].pools[k] < a->pools.n && !a->pools.at[p->spans[i].pools[k]].exists))
                 return err_set(e, ERR_NOT_FOUND, "plan: span %u names no pool", i);
     for (uint32_t i = 0; i < p->n_needs; i++)
         if (p->needs[i].child == 0 || p->needs[i].child >= a->noderoles.n ||
@@ -112,7 +112,8 @@ static int check_order(const struct plan *p, struct err *e)
     uint32_t *deps = xcalloc(edges ? edges : 1, sizeof *deps);
     uint32_t *order = xcalloc(p->n_tasks ? p->n_tasks : 1, sizeof *order);
     uint32_t *cycle = xcalloc(p->n_tasks ? p->n_tasks : 1, sizeof *cycle), cycle_n = 0;
-    bool forward = true; /* each task after what it depends on: sorted already, as planners write them */
+    bool forward =
+        true; /* each task after what it depends on: sorted already, as planners write them */
     for (uint32_t i = 0; i < p->n_tasks; i++) {
         first[i] = k;
         for (uint32_t d = 0; d < p->tasks[i].n_deps; d++)
@@ -317,7 +318,8 @@ void extend_wake_needs(struct anneal *a, uint32_t parent)
         a->sleeping.n--; /* in order: the rows of others list theirs in it */
         memmove(&a->sleeping.at[i], &a->sleeping.at[i + 1],
                 (a->sleeping.n - i) * sizeof *a->sleeping.at);
-        graph_link(&a->need, s.parent, s.child); /* ACTIVE now: counts as in service for the child */
+        graph_link(&a->need, s.parent,
+                   s.child); /* ACTIVE now: counts as in service for the child */
         raise_cohorts(a, s.child, a->noderoles.at[parent].cohort + 1);
         noderole_changed(a, s.child);
         ripple_refresh(a, s.child, REASON_EXPORTS, false);

@@ -1,7 +1,8 @@
 /* lane.c - heaps of startable tasks: one per lane, one of lane heads per operation
  *
- * Pure containers.  Entries are never removed from the middle: a task that left its lane leaves a ghost, told
- * by task.lane naming another, and a candidate that is no longer its lane's head is dropped when met.
+ * Pure containers.  Entries are never removed from the middle: a task that left its lane leaves a
+ * ghost, told by task.lane naming another, and a candidate that is no longer its lane's head is
+ * dropped when met.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"

@@ -1,7 +1,7 @@
 /* limits.c - pools, the spans that take them, and workers' slots per jig
  *
- * A span takes all its pools in one step or none, and gives them back when its last task has ended, or when a
- * new run begins with nothing of the old one still open.  No timer frees a pool.
+ * A span takes all its pools in one step or none, and gives them back when its last task has ended,
+ * or when a new run begins with nothing of the old one still open.  No timer frees a pool.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -44,8 +44,8 @@ bool limits_span_take(struct anneal *a, uint32_t id, uint32_t *ret_full)
     return true;
 }
 
-/* A new run of its tasks begins: once nothing of the old one is open, it gives its pools back.  A task
- * that only waits for its next try keeps them. */
+/* A new run of its tasks begins: once nothing of the old one is open, it gives its pools back.  A
+ * task that only waits for its next try keeps them. */
 void limits_span_restart(struct anneal *a, uint32_t id)
 {
     if (a->spans.at[id].held)

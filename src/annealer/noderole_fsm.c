@@ -1,9 +1,9 @@
 /* noderole_fsm.c - the state of a noderole, derived from its tasks and parents
  *
- * A noderole takes no events: noderole_derive() computes its state from counters, first match wins, and
- * noderole_settle() stores it and does what follows from entering or leaving service: parents' counts
- * in children, loss, another run, a refresh of children whose inputs changed.
- * Deriving comes before settling tasks, so that a task sees whether its noderole's parents are ACTIVE.
+ * A noderole takes no events: noderole_derive() computes its state from counters, first match wins,
+ * and noderole_settle() stores it and does what follows from entering or leaving service: parents'
+ * counts in children, loss, another run, a refresh of children whose inputs changed. Deriving comes
+ * before settling tasks, so that a task sees whether its noderole's parents are ACTIVE.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -121,7 +121,8 @@ static void derive_one(struct anneal *a, uint32_t id)
     } else if (from == NODEROLE_ERROR && --node->errors == 0) {
         schedule_node(a, nr->node);
     }
-    bool was_in = noderole_in_service(from, nr->target), is_in = noderole_in_service(to, nr->target);
+    bool was_in = noderole_in_service(from, nr->target),
+         is_in = noderole_in_service(to, nr->target);
     bool was_active = from == NODEROLE_ACTIVE, is_active = to == NODEROLE_ACTIVE;
     if (was_in != is_in || was_active != is_active)
         tell_children(a, id, was_in, is_in, was_active, is_active);

@@ -1,9 +1,10 @@
 /* nodes.c - what we believe of nodes and what follows from it
  *
- * available is the administrator's word, alive is our belief (docs/rfc/01-engine.md, section 7).  One silent
- * probe starts a count; a node is dead after enough of them over enough time, unless so many fell silent
- * together that the fault is more likely ours.  Death loses what ran there; return with the same boot
- * finds everything unchanged, with another boot re-runs by digest, with another machine asks a person.
+ * available is the administrator's word, alive is our belief (docs/rfc/01-engine.md, section 7).
+ * One silent probe starts a count; a node is dead after enough of them over enough time, unless so
+ * many fell silent together that the fault is more likely ours.  Death loses what ran there; return
+ * with the same boot finds everything unchanged, with another boot re-runs by digest, with another
+ * machine asks a person.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -123,7 +124,8 @@ static void replaced(struct anneal *a, uint32_t id)
             continue;
         ripple_rewind(a, r, REASON_REPLACED);
         if (a->task_state[first] == TASK_FAILED && a->tasks[first].reason == REASON_UNCERTAIN)
-            continue; /* in ERROR already, and still nobody knows what happened on the old machine */
+            continue; /* in ERROR already, and still nobody knows what happened on the old machine
+                       */
         if (task_fsm_next(a->task_state[first], TASKEV_FAIL) >= 0) {
             a->tasks[first].lane = 0;
             task_go(a, first, TASKEV_FAIL, REASON_REPLACED);
@@ -167,7 +169,8 @@ static void seen(struct anneal *a, uint32_t id, uint64_t machine, uint64_t boot)
     schedule_node(a, id);
 }
 
-/* While a node is unavailable the clocks of its attempts stand still: times become what is left of them. */
+/* While a node is unavailable the clocks of its attempts stand still: times become what is left of
+ * them. */
 static void freeze_clocks(struct anneal *a, uint32_t id, bool freeze)
 {
     for (uint32_t l = a->nodes.at[id].lives; l; l = a->lives.at[l].next) {

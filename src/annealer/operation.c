@@ -1,8 +1,10 @@
-/* operation.c - requests and what operators may do with them: cancel, resume, retry, poke, resolve, re-run
+/* operation.c - requests and what operators may do with them: cancel, resume, retry, poke, resolve,
+ * re-run
  *
- * An operation counts the tasks of the noderoles it ran last and ends when none of them is unfinished.  A hold
- * is a property of the operation: its tasks stay where they are and none of them is offered for a start.
- * The standing operation never ends; it takes in what re-runs without a request.
+ * An operation counts the tasks of the noderoles it ran last and ends when none of them is
+ * unfinished.  A hold is a property of the operation: its tasks stay where they are and none of
+ * them is offered for a start. The standing operation never ends; it takes in what re-runs without
+ * a request.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -212,7 +214,8 @@ static int resolve(struct anneal *a, uint32_t t, uint8_t word, struct err *e)
                        reason_name(a->tasks[t].reason));
     operation_reopen(a, task_op(a, t));
     if (word == RESOLVE_DONE && a->unmet[t] > 0) {
-        /* It was done in a run that is over: as any task that was, it begins again with the new one. */
+        /* It was done in a run that is over: as any task that was, it begins again with the new
+         * one. */
         a->tasks[t].done_digest = ripple_task_input(a, t);
         reset_task(a, t);
     } else if (word == RESOLVE_DONE) {
@@ -329,7 +332,8 @@ int operation_event(struct anneal *a, const struct event *ev, struct err *e)
     return retry_operation(a, ev->id, e);
 }
 
-/* Pools that are full of spans of ours, none of which has a task that could start: by id, 1 each. */
+/* Pools that are full of spans of ours, none of which has a task that could start: by id, 1 each.
+ */
 static uint8_t *stuck_pools(const struct anneal *a)
 {
     uint8_t *stuck = NULL;
@@ -364,8 +368,8 @@ static bool waits_for_stuck(const struct anneal *a, uint32_t t, const uint8_t *s
     return any;
 }
 
-/* Looked for only when nothing runs and no timer is armed.  Depends on the state alone, not on how it came about,
- * and finds all there are, so that the next step has nothing left to find. */
+/* Looked for only when nothing runs and no timer is armed.  Depends on the state alone, not on how
+ * it came about, and finds all there are, so that the next step has nothing left to find. */
 void operation_find_stall(struct anneal *a)
 {
     if (a->live_n > 0 || a->timers.n > 0 || a->totals_task[TASK_READY] == 0) {

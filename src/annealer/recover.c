@@ -1,9 +1,10 @@
 /* recover.c - the engine as rows, and back
  *
- * anneal_row() writes what is stored of one object; anneal_load() takes such rows in and anneal_load_end() rebuilds
- * all that is derived: unmet dependencies, counters, lanes, slots, timers.  Nothing is started and no
- * event is made: a restored engine equals the one that wrote the rows, which anneal_digest() shows.
- * Rows that contradict each other are refused as corrupt, with the object that does not fit.
+ * anneal_row() writes what is stored of one object; anneal_load() takes such rows in and
+ * anneal_load_end() rebuilds all that is derived: unmet dependencies, counters, lanes, slots,
+ * timers.  Nothing is started and no event is made: a restored engine equals the one that wrote the
+ * rows, which anneal_digest() shows. Rows that contradict each other are refused as corrupt, with
+ * the object that does not fit.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -38,14 +39,25 @@ static void noderole_row(struct anneal *a, uint32_t id, struct row_noderole *r)
     const struct noderole *nr = &a->noderoles.at[id];
     uint32_t n;
     const uint32_t *parents = graph_in(&a->need, id, &n);
-    *r = (struct row_noderole){.id = id, .tenant = a->ops.at[nr->op].tenant, .realm = 1,
-                               .node = nr->node, .first_task = nr->first_task,
-                               .n_tasks = nr->n_tasks, .flags = nr->flags, .cohort = nr->cohort,
-                               .state = nr->state, .target = nr->target, .reason = nr->reason,
-                               .mode = nr->mode & MODE_STORED, .generation = nr->generation,
-                               .incarnation = nr->incarnation, .operation = nr->op,
-                               .run_count = nr->run_count, .exports = nr->exports,
-                               .data = nr->data, .inputs = nr->inputs};
+    *r = (struct row_noderole){.id = id,
+                               .tenant = a->ops.at[nr->op].tenant,
+                               .realm = 1,
+                               .node = nr->node,
+                               .first_task = nr->first_task,
+                               .n_tasks = nr->n_tasks,
+                               .flags = nr->flags,
+                               .cohort = nr->cohort,
+                               .state = nr->state,
+                               .target = nr->target,
+                               .reason = nr->reason,
+                               .mode = nr->mode & MODE_STORED,
+                               .generation = nr->generation,
+                               .incarnation = nr->incarnation,
+                               .operation = nr->op,
+                               .run_count = nr->run_count,
+                               .exports = nr->exports,
+                               .data = nr->data,
+                               .inputs = nr->inputs};
     r->parents = blob_of(a, parents, n, id);
 }
 
@@ -56,10 +68,17 @@ static void task_row(struct anneal *a, uint32_t id, struct row_task *r)
     uint32_t n;
     const uint32_t *deps = graph_in(&a->order, id, &n);
     bool asleep = t->live && a->lives.at[t->live].kind == LIVE_BACKOFF;
-    *r = (struct row_task){.id = id, .tenant = a->ops.at[task_op(a, id)].tenant, .realm = 1,
-                           .noderole = t->noderole, .def = t->def, .weight = t->weight,
-                           .span = t->span, .state = s == TASK_READY ? TASK_PENDING : s,
-                           .reason = t->reason, .attempt = t->attempt, .tries = t->tries,
+    *r = (struct row_task){.id = id,
+                           .tenant = a->ops.at[task_op(a, id)].tenant,
+                           .realm = 1,
+                           .noderole = t->noderole,
+                           .def = t->def,
+                           .weight = t->weight,
+                           .span = t->span,
+                           .state = s == TASK_READY ? TASK_PENDING : s,
+                           .reason = t->reason,
+                           .attempt = t->attempt,
+                           .tries = t->tries,
                            .wake_ms = asleep ? a->lives.at[t->live].wake_ms : 0,
                            .done_digest = t->done_digest};
     r->deps = blob_of(a, deps, n, 0);
@@ -67,42 +86,72 @@ static void task_row(struct anneal *a, uint32_t id, struct row_task *r)
 
 static void meta_row(const struct anneal *a, struct row_meta *r)
 {
-    *r = (struct row_meta){.id = 1, .tenant = 1, .realm = 1, .now_ms = a->now_ms,
+    *r = (struct row_meta){.id = 1,
+                           .tenant = 1,
+                           .realm = 1,
+                           .now_ms = a->now_ms,
                            .next_node = (uint32_t)a->nodes.n,
-                           .next_noderole = (uint32_t)a->noderoles.n, .next_task = a->task_end,
+                           .next_noderole = (uint32_t)a->noderoles.n,
+                           .next_task = a->task_end,
                            .next_operation = (uint32_t)a->ops.n,
-                           .next_def = (uint32_t)a->defs.n, .next_span = (uint32_t)a->spans.n,
+                           .next_def = (uint32_t)a->defs.n,
+                           .next_span = (uint32_t)a->spans.n,
                            .next_pool = (uint32_t)a->pools.n,
                            .suspect = a->suspect ? a->silent_at_suspect : 0,
-                           .tenant_floor = a->tenant_floor, .capacity = a->capacity,
+                           .tenant_floor = a->tenant_floor,
+                           .capacity = a->capacity,
                            .freeze = a->freeze_on_error};
 }
 
 static void operation_row(const struct anneal *a, uint32_t id, struct row_operation *r)
 {
     const struct op *o = &a->ops.at[id];
-    *r = (struct row_operation){.id = id, .tenant = o->tenant, .realm = 1, .class = o->class,
-                                .state = o->state, .reason = o->reason, .held = o->held,
-                                .served = o->served, .ended_ms = o->ended_ms, .total = o->total,
-                                .done = o->done, .failed = o->failed};
+    *r = (struct row_operation){.id = id,
+                                .tenant = o->tenant,
+                                .realm = 1,
+                                .class = o->class,
+                                .state = o->state,
+                                .reason = o->reason,
+                                .held = o->held,
+                                .served = o->served,
+                                .ended_ms = o->ended_ms,
+                                .total = o->total,
+                                .done = o->done,
+                                .failed = o->failed};
 }
 
 static void node_row(const struct anneal *a, uint32_t id, struct row_node *r)
 {
     const struct node *n = &a->nodes.at[id];
-    *r = (struct row_node){.id = id, .tenant = 1, .realm = 1, .available = n->available,
-                           .alive = n->alive, .slots = n->slots, .machine = n->machine,
-                           .boot = n->boot, .silent_ms = n->silent_ms, .probes = n->probes,
-                           .away_until_ms = n->away_until_ms, .gone = n->gone};
+    *r = (struct row_node){.id = id,
+                           .tenant = 1,
+                           .realm = 1,
+                           .available = n->available,
+                           .alive = n->alive,
+                           .slots = n->slots,
+                           .machine = n->machine,
+                           .boot = n->boot,
+                           .silent_ms = n->silent_ms,
+                           .probes = n->probes,
+                           .away_until_ms = n->away_until_ms,
+                           .gone = n->gone};
 }
 
 static void def_row(const struct anneal *a, uint32_t id, struct row_def *r)
 {
     const struct def *d = &a->defs.at[id];
-    *r = (struct row_def){.id = id, .tenant = 1, .realm = 1, .jig = d->jig, .digest = d->digest,
-                          .repeat = d->repeat, .hold = d->hold, .flags = d->flags,
-                          .retries = d->retries, .backoff_ms = d->backoff_ms,
-                          .timeout_ms = d->timeout_ms, .deadline_ms = d->deadline_ms};
+    *r = (struct row_def){.id = id,
+                          .tenant = 1,
+                          .realm = 1,
+                          .jig = d->jig,
+                          .digest = d->digest,
+                          .repeat = d->repeat,
+                          .hold = d->hold,
+                          .flags = d->flags,
+                          .retries = d->retries,
+                          .backoff_ms = d->backoff_ms,
+                          .timeout_ms = d->timeout_ms,
+                          .deadline_ms = d->deadline_ms};
 }
 
 void anneal_row(struct anneal *a, enum row_table t, uint32_t id, void *row)
@@ -110,17 +159,23 @@ void anneal_row(struct anneal *a, enum row_table t, uint32_t id, void *row)
     switch ((int)t) {
     case ROWS_META: meta_row(a, row); break;
     case ROWS_TENANT:
-        *(struct row_tenant *)row = (struct row_tenant){.id = id, .tenant = id, .realm = 1,
+        *(struct row_tenant *)row = (struct row_tenant){.id = id,
+                                                        .tenant = id,
+                                                        .realm = 1,
                                                         .served = a->tenants.at[id].served,
                                                         .floor = a->tenants.at[id].floor};
         break;
     case ROWS_JIG:
-        *(struct row_jig *)row = (struct row_jig){.id = id, .tenant = 1, .realm = 1,
+        *(struct row_jig *)row = (struct row_jig){.id = id,
+                                                  .tenant = 1,
+                                                  .realm = 1,
                                                   .active = a->jigs.at[id].active,
                                                   .slots = a->jigs.at[id].slots};
         break;
     case ROWS_POOL:
-        *(struct row_pool *)row = (struct row_pool){.id = id, .tenant = 1, .realm = 1,
+        *(struct row_pool *)row = (struct row_pool){.id = id,
+                                                    .tenant = 1,
+                                                    .realm = 1,
                                                     .size = a->pools.at[id].size,
                                                     .elsewhere = a->pools.at[id].elsewhere,
                                                     .closed = a->pools.at[id].closed};
@@ -131,7 +186,9 @@ void anneal_row(struct anneal *a, enum row_table t, uint32_t id, void *row)
     case ROWS_NODEROLE: noderole_row(a, id, row); break;
     case ROWS_SPAN: {
         const struct span *s = &a->spans.at[id];
-        *(struct row_span *)row = (struct row_span){.id = id, .tenant = 1, .realm = 1,
+        *(struct row_span *)row = (struct row_span){.id = id,
+                                                    .tenant = 1,
+                                                    .realm = 1,
                                                     .held = s->held,
                                                     .pools = blob_of(a, s->pools, s->n_pools, 0)};
         break;
@@ -157,12 +214,21 @@ static int load_noderole(struct anneal *a, const struct row_noderole *r, struct 
         r->state >= NODEROLE_STATE_COUNT || r->parents.n % sizeof(uint32_t) || !r->n_tasks)
         return corrupt(e, "noderole", r->id, "its node, operation or state does not exist");
     struct noderole *nr = vec_add(&a->noderoles);
-    *nr = (struct noderole){.exports = r->exports, .data = r->data, .inputs = r->inputs,
-                            .node = r->node, .op = r->operation, .cohort = r->cohort,
-                            .generation = r->generation, .incarnation = r->incarnation,
-                            .run_count = r->run_count, .first_task = r->first_task,
-                            .n_tasks = (uint16_t)r->n_tasks, .state = r->state,
-                            .target = r->target, .reason = r->reason, .mode = r->mode,
+    *nr = (struct noderole){.exports = r->exports,
+                            .data = r->data,
+                            .inputs = r->inputs,
+                            .node = r->node,
+                            .op = r->operation,
+                            .cohort = r->cohort,
+                            .generation = r->generation,
+                            .incarnation = r->incarnation,
+                            .run_count = r->run_count,
+                            .first_task = r->first_task,
+                            .n_tasks = (uint16_t)r->n_tasks,
+                            .state = r->state,
+                            .target = r->target,
+                            .reason = r->reason,
+                            .mode = r->mode,
                             .flags = r->flags};
     a->totals_noderole[r->state]++;
     a->nodes.at[r->node].errors += r->state == NODEROLE_ERROR;
@@ -189,9 +255,14 @@ static int load_task(struct anneal *a, const struct row_task *r, struct err *e)
         return corrupt(e, "task", r->id, "its noderole, definition, span or state does not exist");
     extend_tasks(a, 1);
     struct task *t = &a->tasks[r->id];
-    *t = (struct task){.done_digest = r->done_digest, .noderole = r->noderole, .def = r->def,
-                       .weight = r->weight, .span = r->span, .attempt = r->attempt,
-                       .tries = (uint16_t)r->tries, .reason = r->reason};
+    *t = (struct task){.done_digest = r->done_digest,
+                       .noderole = r->noderole,
+                       .def = r->def,
+                       .weight = r->weight,
+                       .span = r->span,
+                       .attempt = r->attempt,
+                       .tries = (uint16_t)r->tries,
+                       .reason = r->reason};
     a->task_state[r->id] = r->state;
     vec_push(&a->loader->order_first, (uint32_t)a->loader->order.n);
     for (size_t i = 0; i < r->deps.n; i += sizeof(uint32_t)) {
@@ -210,15 +281,22 @@ static int load_attempt(struct anneal *a, const struct row_attempt *r, struct er
     if (!task_exists(a, t) || a->tasks[t].live || r->node >= a->nodes.n)
         return corrupt(e, "attempt", r->id, "its task has another or does not exist");
     uint32_t id = attempt_live_new(a);
-    a->lives.at[id] = (struct live){
-        .kind = (r->flags & LIVEF_WAITING) ? LIVE_WAIT : LIVE_RUN, .task = t,
-        .number = (uint32_t)(r->id & ((1u << ATTEMPT_BITS) - 1)), .generation = r->generation,
-        .node = r->node, .asks = r->asks, .started_ms = r->started_ms, .input = r->input,
-        .wake_ms = r->wake_ms, .deadline_ms = r->deadline_ms, .flags = r->flags};
+    a->lives.at[id] = (struct live){.kind = (r->flags & LIVEF_WAITING) ? LIVE_WAIT : LIVE_RUN,
+                                    .task = t,
+                                    .number = (uint32_t)(r->id & ((1u << ATTEMPT_BITS) - 1)),
+                                    .generation = r->generation,
+                                    .node = r->node,
+                                    .asks = r->asks,
+                                    .started_ms = r->started_ms,
+                                    .input = r->input,
+                                    .wake_ms = r->wake_ms,
+                                    .deadline_ms = r->deadline_ms,
+                                    .flags = r->flags};
     a->tasks[t].live = id;
     if (a->tasks[t].attempt < a->lives.at[id].number)
         a->tasks[t].attempt = a->lives.at[id].number;
-    if (!(r->flags & LIVEF_SUPERSEDED)) { /* a start writes only this row: the state follows from it */
+    if (!(r->flags &
+          LIVEF_SUPERSEDED)) { /* a start writes only this row: the state follows from it */
         a->task_state[t] = a->lives.at[id].kind == LIVE_WAIT ? TASK_WAITING : TASK_RUNNING;
         a->tasks[t].reason = REASON_NONE;
     }
@@ -261,17 +339,23 @@ static void load_small(struct anneal *a, enum row_table t, const void *row)
     case ROWS_POOL: {
         const struct row_pool *r = row;
         LOAD_AT(a->pools, r->id);
-        a->pools.at[r->id] = (struct pool){.exists = true, .size = r->size,
-                                           .elsewhere = r->elsewhere, .closed = r->closed};
+        a->pools.at[r->id] = (struct pool){
+            .exists = true, .size = r->size, .elsewhere = r->elsewhere, .closed = r->closed};
         break;
     }
     case ROWS_NODE: {
         const struct row_node *r = row;
         LOAD_AT(a->nodes, r->id);
-        a->nodes.at[r->id] = (struct node){
-            .exists = true, .gone = r->gone, .machine = r->machine, .boot = r->boot,
-            .silent_ms = r->silent_ms, .away_until_ms = r->away_until_ms, .slots = r->slots,
-            .probes = r->probes, .available = r->available, .alive = r->alive};
+        a->nodes.at[r->id] = (struct node){.exists = true,
+                                           .gone = r->gone,
+                                           .machine = r->machine,
+                                           .boot = r->boot,
+                                           .silent_ms = r->silent_ms,
+                                           .away_until_ms = r->away_until_ms,
+                                           .slots = r->slots,
+                                           .probes = r->probes,
+                                           .available = r->available,
+                                           .alive = r->alive};
         a->nodes_alive += r->alive == ALIVE_ALIVE;
         a->nodes_silent += r->silent_ms > 0;
         break;
@@ -279,8 +363,9 @@ static void load_small(struct anneal *a, enum row_table t, const void *row)
     case ROWS_DEF: {
         const struct row_def *r = row;
         LOAD_AT(a->defs, r->id);
-        a->defs.at[r->id] = (struct def){r->digest, r->backoff_ms, r->timeout_ms, r->deadline_ms,
-                                         r->jig, r->retries, r->repeat, r->hold, r->flags};
+        a->defs.at[r->id] = (struct def){r->digest,      r->backoff_ms, r->timeout_ms,
+                                         r->deadline_ms, r->jig,        r->retries,
+                                         r->repeat,      r->hold,       r->flags};
         break;
     }
     case ROWS_OPERATION: {
@@ -471,11 +556,18 @@ static void save_one(struct anneal *a, struct buf *b, enum row_table t, uint32_t
 
 static void save_attempt(const struct anneal *a, struct buf *b, const struct live *l)
 {
-    struct row_attempt row = {
-        .id = (uint64_t)l->task << ATTEMPT_BITS | l->number, .tenant = 1, .realm = 1,
-        .node = l->node, .generation = l->generation, .started_ms = l->started_ms,
-        .input = l->input, .outcome = ATTEMPT_OPEN, .flags = l->flags & LIVEF_STORED,
-        .asks = l->asks, .wake_ms = l->wake_ms, .deadline_ms = l->deadline_ms};
+    struct row_attempt row = {.id = (uint64_t)l->task << ATTEMPT_BITS | l->number,
+                              .tenant = 1,
+                              .realm = 1,
+                              .node = l->node,
+                              .generation = l->generation,
+                              .started_ms = l->started_ms,
+                              .input = l->input,
+                              .outcome = ATTEMPT_OPEN,
+                              .flags = l->flags & LIVEF_STORED,
+                              .asks = l->asks,
+                              .wake_ms = l->wake_ms,
+                              .deadline_ms = l->deadline_ms};
     (void)a;
     buf_putc(b, (char)ROWS_ATTEMPT);
     row_encode(b, ROWS_ATTEMPT, &row);

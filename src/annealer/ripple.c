@@ -1,10 +1,11 @@
 /* ripple.c - loss, refresh and early cut-off: how a change travels along need edges
  *
- * Loss takes every descendant that has begun out of service at once: its tasks start over, what runs may end
- * and is recorded, nothing new starts.  A refresh re-runs one noderole while its children stay in service.
- * Early cut-off ends a run without an attempt when every task would see what it saw at its last success.
+ * Loss takes every descendant that has begun out of service at once: its tasks start over, what
+ * runs may end and is recorded, nothing new starts.  A refresh re-runs one noderole while its
+ * children stay in service. Early cut-off ends a run without an attempt when every task would see
+ * what it saw at its last success.
  *
- * A descendant that has not begun needs nothing: its first tasks wait for tasks of its parents.  The
+ * A descendant that has not begun needs nothing: its first tasks wait for tasks of its parents. The
  * walk stops there, so a loss costs the cone that really ran.
  */
 /* SPDX-License-Identifier: Apache-2.0 */

@@ -1,9 +1,10 @@
 /* schedule.c - which task starts next
  *
- * Start order (docs/rfc/01-engine.md, section 4): class, then tenants and operations by how much they were
- * served, then weight, cohort and id.  Each decision is one pop from the candidates of one operation; what
- * cannot start waits in the lane of what it lacks and costs nothing until that is to be had again.
- * Invariant at the end of schedule_run(): no task can start, or all worker slots are taken.
+ * Start order (docs/rfc/01-engine.md, section 4): class, then tenants and operations by how much
+ * they were served, then weight, cohort and id.  Each decision is one pop from the candidates of
+ * one operation; what cannot start waits in the lane of what it lacks and costs nothing until that
+ * is to be had again. Invariant at the end of schedule_run(): no task can start, or all worker
+ * slots are taken.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -26,8 +27,8 @@ bool schedule_node_open(const struct anneal *a, const struct node *n, enum lane_
     return kind == LANE_OUTSIDE || n->alive == ALIVE_ALIVE;
 }
 
-/* A task asked again keeps its place: it may hold the node, and one that took its node down must be heard
- * while the node is away. */
+/* A task asked again keeps its place: it may hold the node, and one that took its node down must be
+ * heard while the node is away. */
 enum lane_kind schedule_home(const struct anneal *a, uint32_t t)
 {
     const struct task *task = &a->tasks[t];
@@ -58,7 +59,8 @@ static void list_op(struct anneal *a, uint32_t op)
     vec_push(&a->tenants.at[o->tenant].ready[o->class], op);
 }
 
-/* Is this entry of a lane its task's own?  A task that left, or whose cohort rose, left a ghost behind. */
+/* Is this entry of a lane its task's own?  A task that left, or whose cohort rose, left a ghost
+ * behind. */
 static bool entry_counts(const struct anneal *a, uint32_t lane, struct start_key k)
 {
     return a->tasks[k.task].lane == lane && k.cohort == start_key_of(a, k.task).cohort;
@@ -136,13 +138,12 @@ static void unlist_op(struct tenant *tn, struct op *o, int class, size_t i)
 /* The operation whose turn it is; 0 if none has candidates. */
 static uint32_t pick_op(struct anneal *a)
 {
-    for (int class = 0; class < CLASS_COUNT; class++) {
+    for (int class = 0; class < CLASS_COUNT; class ++) {
         struct tenant *best = NULL;
         for (size_t i = 1; i < a->tenants.n; i++) {
             struct tenant *tn = &a->tenants.at[i];
-            if (tn->ready[class].n > 0 &&
-                (!best || max_u64(tn->served, a->tenant_floor) <
-                              max_u64(best->served, a->tenant_floor)))
+            if (tn->ready[class].n > 0 && (!best || max_u64(tn->served, a->tenant_floor) <
+                                                        max_u64(best->served, a->tenant_floor)))
                 best = tn;
         }
         if (!best)

@@ -1,9 +1,9 @@
 /* task_fsm.c - the states of a task, and what follows from each change for those around it
  *
- * Owns the table of legal transitions (docs/rfc/01-engine.md, section 2) and the counters that depend on
- * task states: per noderole, per operation, per span, in total, and the unmet dependencies of those after it.
- * Every change of a task's state in the engine goes through task_go().
- * An absent cell is illegal: counted, asserted in tests, and without effect.
+ * Owns the table of legal transitions (docs/rfc/01-engine.md, section 2) and the counters that
+ * depend on task states: per noderole, per operation, per span, in total, and the unmet
+ * dependencies of those after it. Every change of a task's state in the engine goes through
+ * task_go(). An absent cell is illegal: counted, asserted in tests, and without effect.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -12,26 +12,40 @@
 
 #define GO(s) (TASK_##s + 1)
 static const uint8_t task_table[TASK_STATE_COUNT][TASKEV_COUNT] = {
-    [TASK_PENDING] = {[TASKEV_DEPS_MET] = GO(READY), [TASKEV_CANCEL] = GO(CANCELLED),
-                      [TASKEV_RESET] = GO(PENDING), [TASKEV_UNCHANGED] = GO(DONE),
-                      [TASKEV_SKIP] = GO(SKIPPED), [TASKEV_DEP_FAIL] = GO(DEP_FAILED),
+    [TASK_PENDING] = {[TASKEV_DEPS_MET] = GO(READY),
+                      [TASKEV_CANCEL] = GO(CANCELLED),
+                      [TASKEV_RESET] = GO(PENDING),
+                      [TASKEV_UNCHANGED] = GO(DONE),
+                      [TASKEV_SKIP] = GO(SKIPPED),
+                      [TASKEV_DEP_FAIL] = GO(DEP_FAILED),
                       [TASKEV_FAIL] = GO(FAILED)},
-    [TASK_READY] = {[TASKEV_DEPS_LOST] = GO(PENDING), [TASKEV_START] = GO(RUNNING),
-                    [TASKEV_CANCEL] = GO(CANCELLED), [TASKEV_RESET] = GO(PENDING),
-                    [TASKEV_UNCHANGED] = GO(DONE), [TASKEV_SKIP] = GO(SKIPPED),
+    [TASK_READY] = {[TASKEV_DEPS_LOST] = GO(PENDING),
+                    [TASKEV_START] = GO(RUNNING),
+                    [TASKEV_CANCEL] = GO(CANCELLED),
+                    [TASKEV_RESET] = GO(PENDING),
+                    [TASKEV_UNCHANGED] = GO(DONE),
+                    [TASKEV_SKIP] = GO(SKIPPED),
                     [TASKEV_FAIL] = GO(FAILED)},
-    [TASK_RUNNING] = {[TASKEV_OK] = GO(DONE), [TASKEV_FAIL] = GO(FAILED),
-                      [TASKEV_FAIL_RETRY] = GO(PENDING), [TASKEV_NOT_YET] = GO(WAITING),
-                      [TASKEV_CANCEL] = GO(CANCELLED), [TASKEV_RESET] = GO(PENDING),
+    [TASK_RUNNING] = {[TASKEV_OK] = GO(DONE),
+                      [TASKEV_FAIL] = GO(FAILED),
+                      [TASKEV_FAIL_RETRY] = GO(PENDING),
+                      [TASKEV_NOT_YET] = GO(WAITING),
+                      [TASKEV_CANCEL] = GO(CANCELLED),
+                      [TASKEV_RESET] = GO(PENDING),
                       [TASKEV_TOLERATE] = GO(TOLERATED)},
-    [TASK_WAITING] = {[TASKEV_ASK] = GO(RUNNING), [TASKEV_FAIL] = GO(FAILED),
-                      [TASKEV_FAIL_RETRY] = GO(PENDING), [TASKEV_CANCEL] = GO(CANCELLED),
-                      [TASKEV_RESET] = GO(PENDING), [TASKEV_TOLERATE] = GO(TOLERATED)},
+    [TASK_WAITING] = {[TASKEV_ASK] = GO(RUNNING),
+                      [TASKEV_FAIL] = GO(FAILED),
+                      [TASKEV_FAIL_RETRY] = GO(PENDING),
+                      [TASKEV_CANCEL] = GO(CANCELLED),
+                      [TASKEV_RESET] = GO(PENDING),
+                      [TASKEV_TOLERATE] = GO(TOLERATED)},
     [TASK_DONE] = {[TASKEV_RESET] = GO(PENDING)},
     [TASK_SKIPPED] = {[TASKEV_RESET] = GO(PENDING)},
     [TASK_TOLERATED] = {[TASKEV_RESET] = GO(PENDING)},
-    [TASK_FAILED] = {[TASKEV_RESET] = GO(PENDING), [TASKEV_OK] = GO(DONE),
-                     [TASKEV_FAIL] = GO(FAILED), [TASKEV_TOLERATE] = GO(TOLERATED)},
+    [TASK_FAILED] = {[TASKEV_RESET] = GO(PENDING),
+                     [TASKEV_OK] = GO(DONE),
+                     [TASKEV_FAIL] = GO(FAILED),
+                     [TASKEV_TOLERATE] = GO(TOLERATED)},
     [TASK_DEP_FAILED] = {[TASKEV_RESET] = GO(PENDING), [TASKEV_FAIL] = GO(FAILED)},
     [TASK_CANCELLED] = {[TASKEV_RESET] = GO(PENDING), [TASKEV_FAIL] = GO(FAILED)},
 };

@@ -1,7 +1,8 @@
 /* timer.c - one heap of everything that waits for a time
  *
- * Each open attempt and each back-off has at most one entry, at the earlier of its wake-up and its deadline.
- * Ties go by task, then attempt number, so that a restored engine fires in the same order.
+ * Each open attempt and each back-off has at most one entry, at the earlier of its wake-up and its
+ * deadline. Ties go by task, then attempt number, so that a restored engine fires in the same
+ * order.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"

@@ -10,10 +10,17 @@ bool anneal_task(const struct anneal *a, uint32_t id, struct task_view *v)
         return false;
     const struct task *t = &a->tasks[id];
     const struct noderole *nr = &a->noderoles.at[t->noderole];
-    *v = (struct task_view){.id = id, .noderole = t->noderole, .node = nr->node,
-                            .operation = nr->op, .def = t->def, .weight = t->weight,
-                            .span = t->span, .attempt = t->attempt, .tries = t->tries,
-                            .unmet = a->unmet[id], .state = a->task_state[id],
+    *v = (struct task_view){.id = id,
+                            .noderole = t->noderole,
+                            .node = nr->node,
+                            .operation = nr->op,
+                            .def = t->def,
+                            .weight = t->weight,
+                            .span = t->span,
+                            .attempt = t->attempt,
+                            .tries = t->tries,
+                            .unmet = a->unmet[id],
+                            .state = a->task_state[id],
                             .reason = t->reason};
     if (t->live) {
         const struct live *l = &a->lives.at[t->live];
@@ -31,13 +38,22 @@ bool anneal_noderole(const struct anneal *a, uint32_t id, struct noderole_view *
     if (id == 0 || id >= a->noderoles.n)
         return false;
     const struct noderole *nr = &a->noderoles.at[id];
-    *v = (struct noderole_view){.id = id, .node = nr->node, .operation = nr->op,
-                                .first_task = nr->first_task, .n_tasks = nr->n_tasks,
-                                .cohort = nr->cohort, .generation = nr->generation,
-                                .incarnation = nr->incarnation, .run_count = nr->run_count,
-                                .parents_out = nr->parents_out, .state = nr->state,
-                                .target = nr->target, .reason = nr->reason, .flags = nr->flags,
-                                .exports = nr->exports, .data = nr->data};
+    *v = (struct noderole_view){.id = id,
+                                .node = nr->node,
+                                .operation = nr->op,
+                                .first_task = nr->first_task,
+                                .n_tasks = nr->n_tasks,
+                                .cohort = nr->cohort,
+                                .generation = nr->generation,
+                                .incarnation = nr->incarnation,
+                                .run_count = nr->run_count,
+                                .parents_out = nr->parents_out,
+                                .state = nr->state,
+                                .target = nr->target,
+                                .reason = nr->reason,
+                                .flags = nr->flags,
+                                .exports = nr->exports,
+                                .data = nr->data};
     return true;
 }
 
@@ -46,10 +62,17 @@ bool anneal_node(const struct anneal *a, uint32_t id, struct node_view *v)
     if (id == 0 || id >= a->nodes.n || !a->nodes.at[id].exists)
         return false;
     const struct node *n = &a->nodes.at[id];
-    *v = (struct node_view){.id = id, .slots = n->slots, .used = n->used, .errors = n->errors,
-                            .noderoles = n->noderoles, .available = n->available,
-                            .alive = n->alive, .silent_ms = n->silent_ms, .machine = n->machine,
-                            .boot = n->boot, .frozen = a->freeze_on_error && n->errors > 0,
+    *v = (struct node_view){.id = id,
+                            .slots = n->slots,
+                            .used = n->used,
+                            .errors = n->errors,
+                            .noderoles = n->noderoles,
+                            .available = n->available,
+                            .alive = n->alive,
+                            .silent_ms = n->silent_ms,
+                            .machine = n->machine,
+                            .boot = n->boot,
+                            .frozen = a->freeze_on_error && n->errors > 0,
                             .gone = n->gone};
     return true;
 }
@@ -59,10 +82,17 @@ bool anneal_operation(const struct anneal *a, uint32_t id, struct operation_view
     if (id == 0 || id >= a->ops.n || !a->ops.at[id].exists)
         return false;
     const struct op *o = &a->ops.at[id];
-    *v = (struct operation_view){.id = id, .tenant = o->tenant, .live = o->live,
-                                 .state = o->state, .reason = o->reason, .class = o->class,
-                                 .held = o->held, .ended_ms = o->ended_ms, .total = o->total,
-                                 .done = o->done, .failed = o->failed};
+    *v = (struct operation_view){.id = id,
+                                 .tenant = o->tenant,
+                                 .live = o->live,
+                                 .state = o->state,
+                                 .reason = o->reason,
+                                 .class = o->class,
+                                 .held = o->held,
+                                 .ended_ms = o->ended_ms,
+                                 .total = o->total,
+                                 .done = o->done,
+                                 .failed = o->failed};
     for (int s = 0; s < TASK_STATE_COUNT; s++)
         v->counts[s] = o->counts[s];
     return true;
@@ -82,8 +112,11 @@ bool anneal_pool(const struct anneal *a, uint32_t id, struct pool_view *v)
     if (id == 0 || id >= a->pools.n || !a->pools.at[id].exists)
         return false;
     const struct pool *p = &a->pools.at[id];
-    *v = (struct pool_view){.id = id, .size = p->size, .taken = p->taken,
-                            .elsewhere = p->elsewhere, .waiting = lanes_waiting(a, p->lanes),
+    *v = (struct pool_view){.id = id,
+                            .size = p->size,
+                            .taken = p->taken,
+                            .elsewhere = p->elsewhere,
+                            .waiting = lanes_waiting(a, p->lanes),
                             .closed = p->closed};
     return true;
 }
@@ -93,8 +126,11 @@ bool anneal_jig(const struct anneal *a, uint32_t id, struct jig_view *v)
     if (id == 0 || id >= a->jigs.n || !a->jigs.at[id].exists)
         return false;
     const struct jig *j = &a->jigs.at[id];
-    *v = (struct jig_view){.id = id, .slots = j->slots, .taken = j->taken,
-                           .waiting = lanes_waiting(a, j->lanes), .active = j->active};
+    *v = (struct jig_view){.id = id,
+                           .slots = j->slots,
+                           .taken = j->taken,
+                           .waiting = lanes_waiting(a, j->lanes),
+                           .active = j->active};
     return true;
 }
 
@@ -176,7 +212,9 @@ void anneal_each_open_attempt(const struct anneal *a,
         const struct live *l = &a->lives.at[a->tasks[t].live];
         if (!a->tasks[t].live || l->kind == LIVE_BACKOFF)
             continue;
-        fn(arg, &(struct open_attempt){.task = t, .attempt = l->number, .asks = l->asks,
+        fn(arg, &(struct open_attempt){.task = t,
+                                       .attempt = l->number,
+                                       .asks = l->asks,
                                        .waiting = l->kind == LIVE_WAIT,
                                        .stopping = l->flags & LIVEF_STOPPING});
     }
@@ -213,7 +251,8 @@ size_t anneal_bytes(const struct anneal *a)
     n += a->jigs.cap * sizeof *a->jigs.at + a->lives.cap * sizeof *a->lives.at;
     n += a->lanes.cap * sizeof *a->lanes.at + a->timers.cap * sizeof *a->timers.at;
     n += (a->free_lives.cap + a->free_lanes.cap + a->settle.cap + a->derive.cap + a->walk.cap +
-          a->touched.cap) * sizeof(uint32_t);
+          a->touched.cap) *
+         sizeof(uint32_t);
     for (size_t i = 0; i < a->lanes.n; i++)
         n += a->lanes.at[i].cap * sizeof(struct start_key);
     for (size_t i = 0; i < a->ops.n; i++)

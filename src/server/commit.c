@@ -1,10 +1,11 @@
 /* commit.c - one group: what its events changed, each row once
  *
- * Rows are taken from the engine when the group closes, so that a task which changed three times in a group is
- * written once.  Additions are written at once, since their fixed texts are known only then.
+ * Rows are taken from the engine when the group closes, so that a task which changed three times in
+ * a group is written once.  Additions are written at once, since their fixed texts are known only
+ * then.
  *
- * A large loss is split: first its rows as bytes (redo.h), then everything else, which makes the group true, then
- * each of those rows in its place, and at the very end the bytes go.
+ * A large loss is split: first its rows as bytes (redo.h), then everything else, which makes the
+ * group true, then each of those rows in its place, and at the very end the bytes go.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/commit_i.h"
@@ -16,7 +17,7 @@
 
 enum { SLICE_ROWS = 8000, REDO_SLICES = 4 };
 
-static const enum row_table tracked[] = {ROWS_TENANT, ROWS_JIG, ROWS_POOL, ROWS_NODE,
+static const enum row_table tracked[] = {ROWS_TENANT,    ROWS_JIG,      ROWS_POOL, ROWS_NODE,
                                          ROWS_OPERATION, ROWS_NODEROLE, ROWS_SPAN, ROWS_TASK};
 
 static struct group *group_new(uint64_t number, uint64_t seq)
@@ -144,8 +145,8 @@ void commit_insert(struct commit *c, enum row_table t, uint32_t id, const void *
 static void insert_plan(struct commit *c, const struct plan *p)
 {
     for (uint32_t i = 0; i < p->n_defs; i++) {
-        struct row_def fixed = {.name = p->defs[i].name, .role = p->defs[i].role,
-                                .body = p->defs[i].body};
+        struct row_def fixed = {
+            .name = p->defs[i].name, .role = p->defs[i].role, .body = p->defs[i].body};
         commit_insert(c, ROWS_DEF, p->base_def + i, &fixed);
     }
     for (uint32_t i = 0; i < p->n_pools; i++) {
@@ -162,8 +163,12 @@ static void insert_plan(struct commit *c, const struct plan *p)
         row.noderole.role = r->role;
         row.noderole.deployment = r->deployment;
         commit_row(c, ROWS_NODEROLE, ROW_INSERT, &row);
-        struct row_document doc = {.id = p->base_noderole + i, .tenant = row.noderole.tenant,
-                                   .realm = 1, .rev = 1, .user = r->user, .wall = {"", 0}};
+        struct row_document doc = {.id = p->base_noderole + i,
+                                   .tenant = row.noderole.tenant,
+                                   .realm = 1,
+                                   .rev = 1,
+                                   .user = r->user,
+                                   .wall = {"", 0}};
         commit_row(c, ROWS_DOCUMENT, ROW_INSERT, &doc);
     }
     for (uint32_t i = 0; i < p->n_tasks; i++)
@@ -205,14 +210,14 @@ static void insert_added(struct commit *c, const struct event *ev, const struct 
     }
 }
 
-/* Rows the event touched.  READY is not stored, and RUNNING is told by the open attempt's row: a start writes one
- * row, not two. */
+/* Rows the event touched.  READY is not stored, and RUNNING is told by the open attempt's row: a
+ * start writes one row, not two. */
 static void note_changes(struct commit *c, const struct event *ev, bool inserted_fixed)
 {
     for (size_t i = 0; i < c->fx.changes.n; i++) {
         const struct change *ch = &c->fx.changes.at[i];
-        bool unstored = ch->table == ROWS_TASK && ch->from != ch->to &&
-                        ch->from <= TASK_READY && ch->to <= TASK_RUNNING;
+        bool unstored = ch->table == ROWS_TASK && ch->from != ch->to && ch->from <= TASK_READY &&
+                        ch->to <= TASK_RUNNING;
         if (ch->table == ROWS_META || unstored || (ev && added_by(ev, ch)))
             continue;
         if (inserted_fixed && ev && ch->id == ev->id &&
@@ -349,7 +354,8 @@ static struct row_cone *cone_row(struct group *g, uint32_t id)
     return row;
 }
 
-/* The rows as bytes, before anything of the group; each portion is a transaction.  Returns how many. */
+/* The rows as bytes, before anything of the group; each portion is a transaction.  Returns how
+ * many. */
 static uint32_t put_redo(struct commit *c, struct group *g, const struct row_op *ops, size_t n)
 {
     uint32_t portions = 0;

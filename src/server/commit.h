@@ -1,12 +1,13 @@
 /* commit.h - the commit step: events into the engine, groups of rows out
  *
- * The one place where engine, journal and outgoing messages meet.  commit_event() applies an event in memory and
- * notes what it changed in the open group; commit_close() turns the group into rows for the store and
- * holds back its messages; the caller writes the rows, then releases the messages.  It performs no I/O,
- * so that the server and the simulator run the very same code.
+ * The one place where engine, journal and outgoing messages meet.  commit_event() applies an event
+ * in memory and notes what it changed in the open group; commit_close() turns the group into rows
+ * for the store and holds back its messages; the caller writes the rows, then releases the
+ * messages.  It performs no I/O, so that the server and the simulator run the very same code.
  *
- * Promise: nothing in group.sends, group.stops or a reply may leave before every slice of its group is
- * durable.  At most one closed group is being written while one is open: two groups ahead, never more.
+ * Promise: nothing in group.sends, group.stops or a reply may leave before every slice of its group
+ * is durable.  At most one closed group is being written while one is open: two groups ahead, never
+ * more.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef SERVER_COMMIT_H
@@ -30,13 +31,13 @@ struct group {
 };
 void group_free(struct group *g);
 
-struct commit_note { /* what the journal should know beyond the event */
-    const char *actor;  /* who asked; NULL: the system */
-    uint32_t tenant;    /* 0: 1 */
+struct commit_note {   /* what the journal should know beyond the event */
+    const char *actor; /* who asked; NULL: the system */
+    uint32_t tenant;   /* 0: 1 */
     uint64_t wall_ms;
-    const char *text;   /* one line from the attempt, for its row */
-    const void *fixed;  /* texts of the row that this event adds (row of the table it adds to) */
-    struct str more;    /* JSON map for the event stream, "" if none */
+    const char *text;  /* one line from the attempt, for its row */
+    const void *fixed; /* texts of the row that this event adds (row of the table it adds to) */
+    struct str more;   /* JSON map for the event stream, "" if none */
 };
 /* Columns of the meta row that the inventory owns. */
 struct commit_meta {
@@ -51,8 +52,8 @@ struct commit_meta *commit_meta(struct commit *c);
 /* Rows of a large loss per transaction; the simulator makes it small. */
 void commit_set_slice(struct commit *c, uint32_t rows);
 
-/* Applies an engine event.  On failure nothing changed and nothing is journalled.  *ret_fx (may be NULL) shows
- * what it caused, until the next call. */
+/* Applies an engine event.  On failure nothing changed and nothing is journalled.  *ret_fx (may be
+ * NULL) shows what it caused, until the next call. */
 int commit_event(struct commit *c, const struct event *ev, const struct commit_note *note,
                  const struct effects **ret_fx, struct err *e);
 /* An event that concerns only the inventory: journalled, not applied. */
@@ -60,10 +61,10 @@ void commit_inventory(struct commit *c, const struct event *ev, const struct com
 /* A row of the inventory joins the open group; copied. */
 void commit_row(struct commit *c, enum row_table t, enum row_verb verb, const void *row);
 
-uint32_t commit_pending(const struct commit *c);  /* events in the open group */
-bool commit_has_work(const struct commit *c);     /* would commit_close() give a group? */
+uint32_t commit_pending(const struct commit *c);    /* events in the open group */
+bool commit_has_work(const struct commit *c);       /* would commit_close() give a group? */
 uint64_t commit_open_group(const struct commit *c); /* its number */
-uint64_t commit_seq(const struct commit *c);      /* last journal number given */
+uint64_t commit_seq(const struct commit *c);        /* last journal number given */
 /* True: a large loss is being written; no event until its group is durable. */
 bool commit_must_wait(const struct commit *c);
 /* The open group as rows, NULL if there is nothing in it.  The caller owns it. */
@@ -71,7 +72,8 @@ struct group *commit_close(struct commit *c);
 /* Every slice of the group is durable. */
 void commit_durable(struct commit *c, uint64_t number);
 
-/* Journal rows of events, expanded: {"id":..,"at":..,"kind":..,"input":{},"changes":[{..}]}.  One JSON map. */
+/* Journal rows of events, expanded: {"id":..,"at":..,"kind":..,"input":{},"changes":[{..}]}.  One
+ * JSON map. */
 void commit_event_json(struct buf *b, const struct row_journal *r);
 /* Reads an event back from its journal row; plans come from their own rows. */
 int commit_event_parse(struct arena *a, const struct row_journal *r, struct event *ret_ev,

@@ -1,7 +1,8 @@
 /* journal.c - events as journal rows, and back
  *
- * The input is the event's own JSON; the changes are a compact list of [table, id, from, to, reason] numbers,
- * named again when somebody reads them.  A plan is stored beside its event, under the same number.
+ * The input is the event's own JSON; the changes are a compact list of [table, id, from, to,
+ * reason] numbers, named again when somebody reads them.  A plan is stored beside its event, under
+ * the same number.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
@@ -13,7 +14,9 @@
 #include "model/taskmsg.h"
 #include "server/commit_i.h"
 
-enum { CHANGES_MOST = 2000 }; /* published of one event; a loss may cause more, the states tell the rest */
+enum {
+    CHANGES_MOST = 2000
+}; /* published of one event; a loss may cause more, the states tell the rest */
 
 static bool worth_telling(const struct change *ch)
 {
@@ -51,8 +54,11 @@ static void write_changes(struct buf *b, const struct effects *fx)
 
 void commit_journal(struct commit *c, const struct event *ev, const struct commit_note *note)
 {
-    struct row_journal r = {.id = ++c->seq, .tenant = note->tenant ? note->tenant : 1, .realm = 1,
-                            .at_ms = anneal_now(c->engine), .wall_ms = note->wall_ms,
+    struct row_journal r = {.id = ++c->seq,
+                            .tenant = note->tenant ? note->tenant : 1,
+                            .realm = 1,
+                            .at_ms = anneal_now(c->engine),
+                            .wall_ms = note->wall_ms,
                             .kind = (uint8_t)ev->kind,
                             .actor = str_of(note->actor ? note->actor : "")};
     buf_clear(&c->scratch);
@@ -73,8 +79,11 @@ void commit_journal(struct commit *c, const struct event *ev, const struct commi
     if (ev->kind == EVENT_PLAN_APPLY) {
         SCOPED_BUF(body);
         plan_encode(&body, ev->plan);
-        struct row_plan p = {.id = (uint32_t)c->seq, .tenant = r.tenant, .realm = 1,
-                             .journal = c->seq, .body = buf_str(&body)};
+        struct row_plan p = {.id = (uint32_t)c->seq,
+                             .tenant = r.tenant,
+                             .realm = 1,
+                             .journal = c->seq,
+                             .body = buf_str(&body)};
         commit_row(c, ROWS_PLAN, ROW_INSERT, &p);
     }
 }

@@ -1,7 +1,7 @@
 /* redo.c - the bytes of rows that are not in their place yet, and putting them there after a crash
  *
- * Bytes: the group's number, then table and canonical row, again and again.  Putting a row in place twice does no
- * harm, so a crash while finishing is finished by the next start.
+ * Bytes: the group's number, then table and canonical row, again and again.  Putting a row in place
+ * twice does no harm, so a crash while finishing is finished by the next start.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/redo.h"

@@ -1,7 +1,7 @@
 /* restore.c - reading the engine back, and replaying the journal to prove the rows
  *
- * A restart reads rows, never the journal.  The replay exists to check that the two agree: it is what the crash
- * tests, the simulator and `anneald --verify` run.
+ * A restart reads rows, never the journal.  The replay exists to check that the two agree: it is
+ * what the crash tests, the simulator and `anneald --verify` run.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/restore.h"
@@ -26,8 +26,8 @@ static int load_meta(void *arg, enum row_table t, const void *row, struct err *e
 
 static int load_all(struct store *s, struct anneal *a, struct err *e)
 {
-    static const enum row_table order[] = {ROWS_META, ROWS_TENANT, ROWS_JIG, ROWS_POOL,
-                                           ROWS_NODE, ROWS_DEF, ROWS_OPERATION, ROWS_NODEROLE,
+    static const enum row_table order[] = {ROWS_META, ROWS_TENANT, ROWS_JIG,       ROWS_POOL,
+                                           ROWS_NODE, ROWS_DEF,    ROWS_OPERATION, ROWS_NODEROLE,
                                            ROWS_SPAN, ROWS_TASK};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         int r = store_each(s, order[i], load_row, a, e);

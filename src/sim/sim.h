@@ -1,9 +1,9 @@
 /* sim.h - the simulator: the real engine and the real commit step in virtual time, from one seed
  *
- * A run makes a world out of its seed (nodes, workers, pools, plans), breaks it in every way that is switched
- * on, checks the invariants of docs/rfc/01-engine.md section 11 after every step, then heals it and
- * requires that every task passes.  What a run does and prints depends on its options and on the version
- * of the program, on nothing else: no clock, no address, no order of a hash.
+ * A run makes a world out of its seed (nodes, workers, pools, plans), breaks it in every way that
+ * is switched on, checks the invariants of docs/rfc/01-engine.md section 11 after every step, then
+ * heals it and requires that every task passes.  What a run does and prints depends on its options
+ * and on the version of the program, on nothing else: no clock, no address, no order of a hash.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef SIM_SIM_H
@@ -14,8 +14,8 @@
 
 #include "base/str.h"
 
-/* What can go wrong, each switched by name.  The second list is drawn from at random moments with these
- * weights; the first acts where it belongs: on a message, a commit, a run. */
+/* What can go wrong, each switched by name.  The second list is drawn from at random moments with
+ * these weights; the first acts where it belongs: on a message, a commit, a run. */
 #define SIM_HABITS(X)                                                                              \
     X(LOSE, "lose", 0)       /* a message is lost */                                               \
     X(DOUBLE, "double", 0)   /* a message arrives twice */                                         \
@@ -28,30 +28,30 @@
     X(REFUSE, "refuse", 0)   /* the store refuses a commit */                                      \
     X(UNKNOWN, "unknown", 0) /* the store commits and says that it failed */
 #define SIM_STRIKES(X)                                                                             \
-    X(WORKER, "worker", 2)   /* a worker dies with all it holds */                                 \
+    X(WORKER, "worker", 2) /* a worker dies with all it holds */                                   \
     X(CAPACITY, "capacity", 2)                                                                     \
-    X(SILENT, "silent", 4)   /* a node does not answer for a while */                              \
-    X(DEATH, "death", 2)     /* long enough to be called dead */                                   \
+    X(SILENT, "silent", 4) /* a node does not answer for a while */                                \
+    X(DEATH, "death", 2)   /* long enough to be called dead */                                     \
     X(REBOOT, "reboot", 4)                                                                         \
     X(REPLACE, "replace", 1) /* another machine comes up under its name */                         \
     X(MASS, "mass", 1)       /* many nodes fall silent together */                                 \
     X(WORD, "word", 1)       /* an operator declares a node dead */                                \
     X(UNAVAILABLE, "unavailable", 4)                                                               \
     X(SLOTS, "slots", 2)                                                                           \
-    X(JIG, "jig", 2)         /* switched off, or without workers */                                \
-    X(POOL, "pool", 4)       /* resized, closed, taken elsewhere */                                \
-    X(FREEZE, "freeze", 1)   /* policy: an error freezes its node */                               \
+    X(JIG, "jig", 2)       /* switched off, or without workers */                                  \
+    X(POOL, "pool", 4)     /* resized, closed, taken elsewhere */                                  \
+    X(FREEZE, "freeze", 1) /* policy: an error freezes its node */                                 \
     X(CANCEL, "cancel", 4)                                                                         \
     X(POKE, "poke", 4)                                                                             \
-    X(RERUN, "rerun", 12)                                                                           \
-    X(DATA, "data", 20)                                                                             \
+    X(RERUN, "rerun", 12)                                                                          \
+    X(DATA, "data", 20)                                                                            \
     X(NONSENSE, "nonsense", 3) /* requests that must be refused and change nothing */
 #define SIM_FAULTS(X) SIM_HABITS(X) SIM_STRIKES(X)
 enum sim_fault {
 #define X(id, name, weight) SIM_##id,
     SIM_FAULTS(X)
 #undef X
-    SIM_FAULT_COUNT
+        SIM_FAULT_COUNT
 };
 #define SIM_FAULTS_ALL ((1ull << SIM_FAULT_COUNT) - 1)
 const char *sim_fault_name(enum sim_fault f);
@@ -70,13 +70,28 @@ struct sim_options { /* 0: drawn from the seed */
 };
 
 #define SIM_COUNTS(X)                                                                              \
-    X(events) X(stale) X(refused) X(starts) X(asks) X(groups) X(slices) X(restores) X(replays)     \
-    X(images) X(losses) X(stalls) X(fenced) X(plans) X(nodes) X(noderoles) X(tasks)
+    X(events)                                                                                      \
+    X(stale)                                                                                       \
+    X(refused)                                                                                     \
+    X(starts)                                                                                      \
+    X(asks)                                                                                        \
+    X(groups)                                                                                      \
+    X(slices)                                                                                      \
+    X(restores)                                                                                    \
+    X(replays)                                                                                     \
+    X(images)                                                                                      \
+    X(losses)                                                                                      \
+    X(stalls)                                                                                      \
+    X(fenced)                                                                                      \
+    X(plans)                                                                                       \
+    X(nodes)                                                                                       \
+    X(noderoles)                                                                                   \
+    X(tasks)
 struct sim_report {
     bool failed;
-    char what[600];     /* the invariant and the object, or the wedge */
-    uint64_t step;      /* of the failure, or the last */
-    uint64_t trail;     /* digest of everything that happened */
+    char what[600]; /* the invariant and the object, or the wedge */
+    uint64_t step;  /* of the failure, or the last */
+    uint64_t trail; /* digest of everything that happened */
     uint64_t virtual_ms;
 #define X(name) uint64_t name;
     SIM_COUNTS(X)
@@ -90,7 +105,8 @@ void sim_world_size(const struct sim_options *o, uint32_t *ret_nodes, uint32_t *
 void sim_run(const struct sim_options *o, struct sim_report *ret, struct buf *history);
 /* One run in a child process: a crash of the engine itself is a failure like any other. */
 void sim_run_apart(const struct sim_options *o, struct sim_report *ret, struct buf *history);
-/* Looks for a smaller run that still fails: fewer events, fewer kinds of faults, a smaller world. */
+/* Looks for a smaller run that still fails: fewer events, fewer kinds of faults, a smaller world.
+ */
 struct sim_options sim_shrink(const struct sim_options *o, const struct sim_report *failure);
 /* The command line that repeats a run. */
 void sim_command(struct buf *b, const struct sim_options *o);

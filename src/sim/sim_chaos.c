@@ -1,7 +1,7 @@
 /* sim_chaos.c - what goes wrong at random moments, what operators do, and how a world is healed
  *
- * Each strike is one function in the table at the end; its weight is in sim.h.  Every strike undoes itself
- * after a while, so that a run moves between health and ruin instead of settling in either.
+ * Each strike is one function in the table at the end; its weight is in sim.h.  Every strike undoes
+ * itself after a while, so that a run moves between health and ruin instead of settling in either.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/sim_i.h"
@@ -107,8 +107,8 @@ static void strike_unavailable(struct sim *s)
 
 static void strike_slots(struct sim *s)
 {
-    tell(s, (struct event){.kind = EVENT_NODE_SLOTS, .id = any_node(s),
-                           .n = rng_from(&s->chaos, 1, 3)});
+    tell(s, (struct event){
+                .kind = EVENT_NODE_SLOTS, .id = any_node(s), .n = rng_from(&s->chaos, 1, 3)});
 }
 
 static void strike_jig(struct sim *s)
@@ -117,7 +117,9 @@ static void strike_jig(struct sim *s)
     struct jig_view v;
     anneal_jig(s->server.engine, jig, &v);
     bool off = rng_chance(&s->chaos, 500);
-    tell(s, (struct event){.kind = EVENT_JIG_SET, .id = jig, .flag = !off,
+    tell(s, (struct event){.kind = EVENT_JIG_SET,
+                           .id = jig,
+                           .flag = !off,
                            .n = off ? v.slots : rng_below(&s->chaos, 3)});
     sim_after(s, rng_from(&s->chaos, 500, 15000),
               (struct agenda_item){.kind = AGENDA_JIG_BACK, .who = jig});
@@ -126,7 +128,9 @@ static void strike_jig(struct sim *s)
 static void strike_pool(struct sim *s)
 {
     uint32_t pool = rng_from(&s->chaos, 1, s->n_pools);
-    tell(s, (struct event){.kind = EVENT_POOL_SET, .id = pool, .n = rng_below(&s->chaos, 5),
+    tell(s, (struct event){.kind = EVENT_POOL_SET,
+                           .id = pool,
+                           .n = rng_below(&s->chaos, 5),
                            .extra = rng_below(&s->chaos, 3),
                            .flag = rng_chance(&s->chaos, 300)});
     sim_after(s, rng_from(&s->chaos, 500, 15000),
@@ -161,8 +165,10 @@ static uint32_t operation_for_work(struct sim *s)
     if (op || anneal_operation_end(s->server.engine) > 40 || rng_chance(&s->chaos, 400))
         return op ? op : OPERATION_STANDING;
     op = anneal_operation_end(s->server.engine);
-    tell(s, (struct event){.kind = EVENT_OPERATION_ADD, .id = op,
-                           .n = rng_from(&s->chaos, 1, s->n_tenants), .flag = CLASS_NORMAL});
+    tell(s, (struct event){.kind = EVENT_OPERATION_ADD,
+                           .id = op,
+                           .n = rng_from(&s->chaos, 1, s->n_tenants),
+                           .flag = CLASS_NORMAL});
     return op;
 }
 
@@ -183,7 +189,9 @@ static void strike_data(struct sim *s)
     if (end < 2)
         return;
     uint32_t id = rng_from(&s->chaos, 1, end - 1);
-    tell(s, (struct event){.kind = EVENT_DATA_SET, .id = id, .a = rng_below(&s->chaos, 3),
+    tell(s, (struct event){.kind = EVENT_DATA_SET,
+                           .id = id,
+                           .a = rng_below(&s->chaos, 3),
                            .op = rng_chance(&s->chaos, 500) ? operation_for_work(s) : 0});
 }
 
@@ -224,14 +232,25 @@ static const struct {
 #define X(id, name, w) [SIM_##id].weight = w,
     SIM_STRIKES(X)
 #undef X
-    [SIM_WORKER].fn = strike_worker, [SIM_CAPACITY].fn = strike_capacity,
-    [SIM_SILENT].fn = strike_silent, [SIM_DEATH].fn = strike_death,
-    [SIM_REBOOT].fn = strike_reboot, [SIM_REPLACE].fn = strike_replace,
-    [SIM_MASS].fn = strike_mass, [SIM_WORD].fn = strike_word,
-    [SIM_UNAVAILABLE].fn = strike_unavailable, [SIM_SLOTS].fn = strike_slots,
-    [SIM_JIG].fn = strike_jig, [SIM_POOL].fn = strike_pool, [SIM_FREEZE].fn = strike_freeze,
-    [SIM_CANCEL].fn = strike_cancel, [SIM_POKE].fn = strike_poke, [SIM_RERUN].fn = strike_rerun,
-    [SIM_DATA].fn = strike_data, [SIM_NONSENSE].fn = strike_nonsense,
+        [SIM_WORKER]
+            .fn = strike_worker,
+    [SIM_CAPACITY].fn = strike_capacity,
+    [SIM_SILENT].fn = strike_silent,
+    [SIM_DEATH].fn = strike_death,
+    [SIM_REBOOT].fn = strike_reboot,
+    [SIM_REPLACE].fn = strike_replace,
+    [SIM_MASS].fn = strike_mass,
+    [SIM_WORD].fn = strike_word,
+    [SIM_UNAVAILABLE].fn = strike_unavailable,
+    [SIM_SLOTS].fn = strike_slots,
+    [SIM_JIG].fn = strike_jig,
+    [SIM_POOL].fn = strike_pool,
+    [SIM_FREEZE].fn = strike_freeze,
+    [SIM_CANCEL].fn = strike_cancel,
+    [SIM_POKE].fn = strike_poke,
+    [SIM_RERUN].fn = strike_rerun,
+    [SIM_DATA].fn = strike_data,
+    [SIM_NONSENSE].fn = strike_nonsense,
 };
 
 void sim_chaos_strike(struct sim *s)
@@ -272,8 +291,8 @@ static void care_for_task(struct sim *s, uint32_t t, bool noderole)
     if (!sim_server_ready(s) || !anneal_task(s->server.engine, t, &v))
         return;
     if (v.state == TASK_FAILED && v.reason == REASON_UNCERTAIN) {
-        struct event ev = {.kind = EVENT_RESOLVE, .id = t,
-                           .flag = (uint8_t)rng_below(&s->chaos, 3)};
+        struct event ev = {
+            .kind = EVENT_RESOLVE, .id = t, .flag = (uint8_t)rng_below(&s->chaos, 3)};
         struct sim_task *k = &s->tasks.at[t];
         k->once_open = false; /* somebody looked, and made sure that no late message starts it */
         k->fence = v.attempt;

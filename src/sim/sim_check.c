@@ -1,16 +1,17 @@
-/* sim_check.c - the invariants of docs/rfc/01-engine.md section 11, after every step that changed anything
+/* sim_check.c - the invariants of docs/rfc/01-engine.md section 11, after every step that changed
+ * anything
  *
- * anneal_check() recomputes what the engine keeps: 1, 3, 4, 8, 10 and the sums of 2 and 5.  Here is what can only be
- * seen from a step: limits and dependencies at the moment of a start, the order of starts, what a loss must
- * take along, that a cancelled operation ends, that nobody waits for ever.
+ * anneal_check() recomputes what the engine keeps: 1, 3, 4, 8, 10 and the sums of 2 and 5.  Here is
+ * what can only be seen from a step: limits and dependencies at the moment of a start, the order of
+ * starts, what a loss must take along, that a cancelled operation ends, that nobody waits for ever.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/sim_i.h"
 
 enum {
-    TURN_SAMPLE = 64,        /* steps between two looks at who waits for nothing but its turn */
-    TURN_BOUND = 4000,       /* starts of others that such a task may see */
-    ORDER_SAMPLE = 16,       /* starts between two comparisons with every startable task */
+    TURN_SAMPLE = 64,  /* steps between two looks at who waits for nothing but its turn */
+    TURN_BOUND = 4000, /* starts of others that such a task may see */
+    ORDER_SAMPLE = 16, /* starts between two comparisons with every startable task */
     WHY_MOST = 6,
 };
 
@@ -154,12 +155,13 @@ static void check_span_taken(struct sim *s, uint32_t span)
         struct pool_view p;
         anneal_pool(s->server.engine, pools[i], &p);
         if (p.closed || (uint64_t)p.taken + p.elsewhere > p.size)
-            sim_fail(s, "invariant 2: span %u took pool %u: %u taken and %u elsewhere of %u%s", span,
-                     p.id, p.taken, p.elsewhere, p.size, p.closed ? ", closed" : "");
+            sim_fail(s, "invariant 2: span %u took pool %u: %u taken and %u elsewhere of %u%s",
+                     span, p.id, p.taken, p.elsewhere, p.size, p.closed ? ", closed" : "");
     }
 }
 
-/* Something of it passed, or runs and did not start just now (a new run may begin in the same step). */
+/* Something of it passed, or runs and did not start just now (a new run may begin in the same
+ * step). */
 static bool goes_on(const struct sim *s, uint32_t noderole)
 {
     struct noderole_view v;

@@ -1,9 +1,11 @@
-/* sim_commit.c - the server's life: groups closed, written and released; death, and return from what is stored
+/* sim_commit.c - the server's life: groups closed, written and released; death, and return from
+ * what is stored
  *
- * Each stage of a group is a step of its own on the agenda, so that a crash fits between any two of them.  What
- * will happen to the server is drawn when a group closes: from then on an image of memory is taken at
- * every close, and whatever is read back later must equal the image of the group it ends with
- * (invariant 7).  At a release, what leaves is compared with what the engine asked for (invariant 11).
+ * Each stage of a group is a step of its own on the agenda, so that a crash fits between any two of
+ * them.  What will happen to the server is drawn when a group closes: from then on an image of
+ * memory is taken at every close, and whatever is read back later must equal the image of the group
+ * it ends with (invariant 7).  At a release, what leaves is compared with what the engine asked for
+ * (invariant 11).
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/sim_i.h"
@@ -74,7 +76,9 @@ void sim_server_close_soon(struct sim *s)
     struct sim_server *v = &s->server;
     if (v->closing || (commit_pending(v->commit) == 0 && !commit_must_wait(v->commit)))
         return;
-    uint64_t delay_ms = commit_pending(v->commit) >= v->close_at ? 0 : rng_from(&s->serve, 1, rng_chance(&s->serve, 500) ? 20 : 400);
+    uint64_t delay_ms = commit_pending(v->commit) >= v->close_at
+                            ? 0
+                            : rng_from(&s->serve, 1, rng_chance(&s->serve, 500) ? 20 : 400);
     if (delay_ms > 0 && commit_pending(v->commit) > 1)
         return; /* its timer runs already */
     v->closing = delay_ms == 0;
@@ -283,7 +287,8 @@ void sim_server_slice(struct sim *s)
     sim_server_micro_step(s);
 }
 
-static bool same_dispatches(const struct dispatch *x, size_t nx, const struct dispatch *y, size_t ny)
+static bool same_dispatches(const struct dispatch *x, size_t nx, const struct dispatch *y,
+                            size_t ny)
 {
     if (nx != ny)
         return false;
@@ -303,9 +308,12 @@ static void release_acks(struct sim *s)
             v->acks.at[kept++] = *k;
             continue;
         }
-        sim_net_send(s, (struct agenda_item){.kind = AGENDA_ACK, .who = k->worker,
-                                             .life = s->workers[k->worker].life, .task = k->task,
-                                             .attempt = k->attempt, .ask = k->ask});
+        sim_net_send(s, (struct agenda_item){.kind = AGENDA_ACK,
+                                             .who = k->worker,
+                                             .life = s->workers[k->worker].life,
+                                             .task = k->task,
+                                             .attempt = k->attempt,
+                                             .ask = k->ask});
     }
     v->acks.n = kept;
 }
@@ -316,9 +324,10 @@ void sim_server_release(struct sim *s)
     struct group *g = v->group;
     if (!same_dispatches(g->sends.at, g->sends.n, v->sends_closed.at, v->sends_closed.n) ||
         !same_dispatches(g->stops.at, g->stops.n, v->stops_closed.at, v->stops_closed.n))
-        sim_fail(s, "invariant 11: group %" PRIu64 " sends %zu and stops %zu, the engine asked for "
-                 "%zu and %zu", g->number, g->sends.n, g->stops.n, v->sends_closed.n,
-                 v->stops_closed.n);
+        sim_fail(s,
+                 "invariant 11: group %" PRIu64 " sends %zu and stops %zu, the engine asked for "
+                 "%zu and %zu",
+                 g->number, g->sends.n, g->stops.n, v->sends_closed.n, v->stops_closed.n);
     for (size_t i = 0; i < g->sends.n + g->stops.n; i++) {
         bool send = i < g->sends.n;
         const struct dispatch *d = send ? &g->sends.at[i] : &g->stops.at[i - g->sends.n];
@@ -328,8 +337,10 @@ void sim_server_release(struct sim *s)
         for (uint32_t w = 0; w < s->n_workers; w++) /* a stop goes to whoever may hold it */
             if (send ? w == worker : s->workers[w].up)
                 sim_net_send(s, (struct agenda_item){.kind = send ? AGENDA_TASK : AGENDA_STOP,
-                                                     .who = w, .task = d->task,
-                                                     .attempt = d->attempt, .ask = d->asks});
+                                                     .who = w,
+                                                     .task = d->task,
+                                                     .attempt = d->attempt,
+                                                     .ask = d->asks});
     }
     release_acks(s);
     sim_trace_step(s, "group released", g->number);

@@ -56,7 +56,8 @@ bool sim_diff_none(struct str was, struct str is)
     union row_any x, y;
     enum row_table tx, ty;
     SCOPED_BUF(words);
-    return row_take(&was, &tx, &x) && row_take(&is, &ty, &y) && tx == ty && /* meta, with the time */
+    return row_take(&was, &tx, &x) && row_take(&is, &ty, &y) &&
+           tx == ty && /* meta, with the time */
            !row_differs(&words, tx, &x, &y) && str_eq(was, is);
 }
 

@@ -1,9 +1,10 @@
 /* sim_i.h - one simulated world, shared by the files of this directory only
  *
- * Three parties that know each other only by messages: the world (nodes and what is true of them), the workers
- * (what runs, what they keep until it is acknowledged) and the server (engine, commit step, store, leases).
- * An agenda holds what will happen; the loop in sim_run.c takes the earliest.  Next to the engine runs
- * a plain book of what has been durable, sent and started, against which the checks compare.
+ * Three parties that know each other only by messages: the world (nodes and what is true of them),
+ * the workers (what runs, what they keep until it is acknowledged) and the server (engine, commit
+ * step, store, leases). An agenda holds what will happen; the loop in sim_run.c takes the earliest.
+ * Next to the engine runs a plain book of what has been durable, sent and started, against which
+ * the checks compare.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef SIM_SIM_I_H
@@ -19,7 +20,8 @@
 #include "sim/sim.h"
 #include "store/store.h"
 
-/* ---- chance: one stream per party, so that switching off one kind of fault leaves the others alone ---- */
+/* ---- chance: one stream per party, so that switching off one kind of fault leaves the others
+ * alone ---- */
 struct rng {
     uint64_t key, n;
 };
@@ -51,20 +53,20 @@ enum agenda_kind {
     AGENDA_BEAT_CAME, /* its beat arrives at the server */
     AGENDA_RESULT,    /* RESULT arrives at the server */
     AGENDA_WORKER_UP,
-    AGENDA_CAPACITY,  /* the server notices which workers there are */
-    AGENDA_CLOSE,     /* the open group is closed */
-    AGENDA_SLICE,     /* one transaction of the closed group is written */
-    AGENDA_RELEASE,   /* its messages leave */
+    AGENDA_CAPACITY, /* the server notices which workers there are */
+    AGENDA_CLOSE,    /* the open group is closed */
+    AGENDA_SLICE,    /* one transaction of the closed group is written */
+    AGENDA_RELEASE,  /* its messages leave */
     AGENDA_SERVER_UP,
-    AGENDA_LEASES,    /* leases are looked at */
-    AGENDA_PROBE,     /* a node is probed */
+    AGENDA_LEASES, /* leases are looked at */
+    AGENDA_PROBE,  /* a node is probed */
     AGENDA_NODE_UP,
     AGENDA_NODE_BACK, /* an operator makes a node available again */
     AGENDA_JIG_BACK,
     AGENDA_POOL_BACK,
     AGENDA_CHAOS,
-    AGENDA_CARE,      /* an operator looks after failures */
-    AGENDA_PLAN,      /* another plan is applied */
+    AGENDA_CARE, /* an operator looks after failures */
+    AGENDA_PLAN, /* another plan is applied */
 };
 struct agenda_item {
     uint64_t at_ms, no; /* no: order of entry, so that ties are not left to the heap */
@@ -97,7 +99,7 @@ struct sim_worker {
     uint32_t jigs; /* bits by id */
     VEC(struct sim_work) work;
 };
-struct sim_node { /* what is true, whatever the server believes */
+struct sim_node {     /* what is true, whatever the server believes */
     bool up, watched; /* watched: a fast probe follows it */
     uint32_t life;    /* raised when what runs on it ends with it */
     uint64_t machine, boot;
@@ -113,9 +115,9 @@ struct sim_task { /* the book: what the outside world saw of a task */
     uint32_t run_attempt, run_ask;         /* highest that a node's runner ever started */
     uint32_t fence;                        /* attempts up to this one do not start any more */
     bool running;                          /* a process of it exists on the node */
-    bool once_open;                        /* `once`: started, and the server does not know the outcome */
-    uint64_t once_group;                   /* where it learned the outcome; not true before that is durable */
-    uint64_t turn_mark;                    /* starts, when it last lacked more than its turn */
+    bool once_open;      /* `once`: started, and the server does not know the outcome */
+    uint64_t once_group; /* where it learned the outcome; not true before that is durable */
+    uint64_t turn_mark;  /* starts, when it last lacked more than its turn */
 };
 
 /* ---- the server ---- */
@@ -146,7 +148,8 @@ struct sim_server {
     uint64_t durable;    /* last group that is */
     uint32_t close_at;   /* events that close a group */
     VEC(struct sim_ack) acks;
-    struct sim_dispatches sends_open, stops_open, sends_closed, stops_closed; /* as the engine asked */
+    struct sim_dispatches sends_open, stops_open, sends_closed,
+        stops_closed; /* as the engine asked */
     /* What will happen to it, decided when a group closes so that its image is known. */
     enum sim_fate fate;
     uint64_t fate_group;
@@ -161,7 +164,7 @@ enum sim_phase { PHASE_CHAOS, PHASE_HEAL };
 enum { SIM_TRACE_KEPT = 32 };
 struct sim_step {
     uint64_t no, at_ms;
-    struct event ev; /* its lists are not followed */
+    struct event ev;  /* its lists are not followed */
     const char *what; /* a step of the server that is no event; NULL: an event */
     uint64_t number;
     int result;
@@ -181,10 +184,10 @@ struct sim {
     uint32_t want_noderoles;
     uint32_t pool_sizes[SIM_POOLS_MOST + 1]; /* when healthy */
     uint32_t n_pools;
-    VEC(struct sim_node) nodes;  /* by id */
-    VEC(struct sim_def) defs;    /* by id */
-    VEC(struct sim_task) tasks;  /* by id */
-    VEC(uint8_t) peer;           /* by noderole: it is a peer that others came to need */
+    VEC(struct sim_node) nodes; /* by id */
+    VEC(struct sim_def) defs;   /* by id */
+    VEC(struct sim_task) tasks; /* by id */
+    VEC(uint8_t) peer;          /* by noderole: it is a peer that others came to need */
     struct sim_step trace[SIM_TRACE_KEPT];
     struct sim_report *report;
     struct buf scratch;
@@ -217,7 +220,8 @@ void sim_world_node_up(struct sim *s, uint32_t node);
 void sim_world_probe(struct sim *s, uint32_t node, bool slow);
 
 /* sim_plan.c */
-bool sim_plan_apply(struct sim *s, uint32_t noderoles); /* false: the server was in no state for it */
+bool sim_plan_apply(struct sim *s,
+                    uint32_t noderoles); /* false: the server was in no state for it */
 
 /* sim_worker.c */
 void sim_net_send(struct sim *s, struct agenda_item item);
@@ -255,7 +259,8 @@ void sim_server_crash(struct sim *s);
 void sim_server_start(struct sim *s);
 /* Restores and replays what is stored and compares with memory, which must be durable. */
 void sim_server_verify(struct sim *s);
-void sim_server_image(struct sim *s, uint64_t group); /* memory as it is now belongs to this group */
+void sim_server_image(struct sim *s,
+                      uint64_t group); /* memory as it is now belongs to this group */
 
 /* sim_diff.c */
 /* Are two saved engines the same, time apart?  Finding that out costs less than their digests. */
@@ -269,7 +274,8 @@ void sim_check_end(struct sim *s);
 
 /* sim_chaos.c */
 void sim_chaos_strike(struct sim *s);
-void sim_chaos_care(struct sim *s, bool all); /* retries, resumes and resolves: some, or all there is */
+void sim_chaos_care(struct sim *s,
+                    bool all); /* retries, resumes and resolves: some, or all there is */
 void sim_chaos_heal(struct sim *s);
 
 #endif

@@ -1,7 +1,8 @@
-/* sim_main.c - `anneal sim`: options, one seed or many, what is printed, and what happens when one fails
+/* sim_main.c - `anneal sim`: options, one seed or many, what is printed, and what happens when one
+ * fails
  *
- * Many seeds are shared out to child processes; their reports are read in the order of the seeds, so that the
- * output is the same whatever the number of jobs.
+ * Many seeds are shared out to child processes; their reports are read in the order of the seeds,
+ * so that the output is the same whatever the number of jobs.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/sim.h"
@@ -88,8 +89,8 @@ static bool flag(struct request *q, const char *name)
 
 static bool parse(int argc, char **argv, struct request *q)
 {
-    *q = (struct request){.run.faults = SIM_FAULTS_ALL, .first = 1, .last = 1, .jobs = 1,
-                          .shrink = true};
+    *q = (struct request){
+        .run.faults = SIM_FAULTS_ALL, .first = 1, .last = 1, .jobs = 1, .shrink = true};
     for (int i = 1; i < argc; i++) {
         if (flag(q, argv[i]))
             continue;

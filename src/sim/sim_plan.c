@@ -1,8 +1,8 @@
 /* sim_plan.c - random plans against the live graph
  *
- * What a planner would promise holds: parents come before children and stand lower, order edges point backwards,
- * a child's first task waits for its parents, spans stay on one node and nothing inside a span waits for
- * what is outside it.  Everything else is chance.
+ * What a planner would promise holds: parents come before children and stand lower, order edges
+ * point backwards, a child's first task waits for its parents, spans stay on one node and nothing
+ * inside a span waits for what is outside it.  Everything else is chance.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/sim_i.h"
@@ -20,8 +20,11 @@ static void def_draw(struct draft *d, uint32_t i)
     struct rng *r = &d->sim->world;
     struct plan_def *def = &d->plan->defs[i];
     static const uint8_t repeats[] = {REPEAT_SAFE, REPEAT_SAFE, REPEAT_TOKEN, REPEAT_ONCE};
-    *def = (struct plan_def){.name = str_of("task"), .role = str_of("role"), .body = str_of("{}"),
-                             .jig = rng_from(r, 1, d->sim->n_jigs), .digest = rng_next(r) | 1,
+    *def = (struct plan_def){.name = str_of("task"),
+                             .role = str_of("role"),
+                             .body = str_of("{}"),
+                             .jig = rng_from(r, 1, d->sim->n_jigs),
+                             .digest = rng_next(r) | 1,
                              .repeat = repeats[rng_below(r, 4)],
                              .hold = rng_chance(r, 400) ? HOLD_NODE : HOLD_NOTHING,
                              .retries = rng_below(r, 4)};
@@ -72,9 +75,13 @@ static void noderole_draw(struct draft *d, uint32_t i)
     struct plan *p = d->plan;
     struct plan_noderole *nr = &p->noderoles[i];
     uint32_t *parents = arena_new(&p->mem, uint32_t, PARENTS_MOST), want = rng_below(r, 4);
-    *nr = (struct plan_noderole){.role = str_of("role"), .user = str_of(""), .deployment = 1,
-                                 .node = rng_from(r, 1, d->sim->n_nodes), .cohort = 1,
-                                 .data = rng_next(r), .parents = parents,
+    *nr = (struct plan_noderole){.role = str_of("role"),
+                                 .user = str_of(""),
+                                 .deployment = 1,
+                                 .node = rng_from(r, 1, d->sim->n_nodes),
+                                 .cohort = 1,
+                                 .data = rng_next(r),
+                                 .parents = parents,
                                  .first_task = p->n_tasks,
                                  .n_tasks = rng_from(r, 1, TASKS_MOST)};
     if (rng_chance(r, 80))
@@ -164,8 +171,8 @@ static void tasks_draw(struct draft *d, uint32_t i)
         }
         if ((k == 0 || !chain) && rng_chance(r, 150))
             dep_cross(d, &l, nr->first_task);
-        *t = (struct plan_task){.noderole = PLAN_NEW | i, .weight = 1, .span = span, .deps = l.at,
-                                .n_deps = l.n};
+        *t = (struct plan_task){
+            .noderole = PLAN_NEW | i, .weight = 1, .span = span, .deps = l.at, .n_deps = l.n};
         t->def = d->base_def > 1 && rng_chance(r, 300) ? rng_from(r, 1, d->base_def - 1)
                                                        : PLAN_NEW | rng_below(r, p->n_defs);
         if (!span && rng_chance(r, 120))
@@ -240,8 +247,9 @@ static void book_extend(struct sim *s, const struct plan *p)
         s->peer.at[p->needs[i].parent] = 1;
     for (uint32_t i = 0; i < p->n_tasks; i++) {
         const struct plan_noderole *nr = &p->noderoles[p->tasks[i].noderole - p->base_noderole];
-        vec_push(&s->tasks, ((struct sim_task){.def = p->tasks[i].def, .node = nr->node,
-                                               .turn_mark = s->report->starts}));
+        vec_push(&s->tasks,
+                 ((struct sim_task){
+                     .def = p->tasks[i].def, .node = nr->node, .turn_mark = s->report->starts}));
     }
 }
 
@@ -252,7 +260,8 @@ bool sim_plan_apply(struct sim *s, uint32_t noderoles)
     struct sim_server *v = &s->server;
     uint32_t life = v->life;
     uint32_t op = anneal_operation_end(v->engine);
-    struct event add = {.kind = EVENT_OPERATION_ADD, .id = op,
+    struct event add = {.kind = EVENT_OPERATION_ADD,
+                        .id = op,
                         .n = rng_from(&s->world, 1, s->n_tenants),
                         .flag = classes[rng_below(&s->world, 5)]};
     if (sim_server_feed(s, &add, NULL) < 0) {

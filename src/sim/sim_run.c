@@ -1,8 +1,9 @@
 /* sim_run.c - one run: make a world, let it break, heal it, and require that everything passes
  *
- * The loop takes the earliest of the agenda and the engine's own timers.  Chaos lasts for a number of engine
- * events; then nothing new goes wrong, operators retry, resume and resolve what there is, and within a
- * bounded time every task must have passed.  What has not is a wedge, reported with its `why`.
+ * The loop takes the earliest of the agenda and the engine's own timers.  Chaos lasts for a number
+ * of engine events; then nothing new goes wrong, operators retry, resume and resolve what there is,
+ * and within a bounded time every task must have passed.  What has not is a wedge, reported with
+ * its `why`.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/sim_i.h"
@@ -45,8 +46,7 @@ static void heal_limits(struct sim *s)
     for (uint32_t id = 1; sim_server_ready(s) && id <= s->n_pools; id++)
         if (anneal_pool(s->server.engine, id, &p) &&
             (p.closed || p.elsewhere || p.size != s->pool_sizes[id]))
-            heal_event(s, (struct event){.kind = EVENT_POOL_SET, .id = id,
-                                         .n = s->pool_sizes[id]});
+            heal_event(s, (struct event){.kind = EVENT_POOL_SET, .id = id, .n = s->pool_sizes[id]});
     if (frozen)
         heal_event(s, (struct event){.kind = EVENT_POLICY_SET});
     if (sim_server_ready(s))
@@ -89,8 +89,8 @@ static void wedged(struct sim *s)
 {
     SCOPED_BUF(b);
     wedge_write(s, &b);
-    sim_fail(s, "wedged: healed for %" PRIu64 " s, and not all has passed: %s",
-             s->now_ms / 1000, b.len ? b.data : "every task, but not every noderole");
+    sim_fail(s, "wedged: healed for %" PRIu64 " s, and not all has passed: %s", s->now_ms / 1000,
+             b.len ? b.data : "every task, but not every noderole");
 }
 
 /* ---- the agenda ---- */
@@ -108,7 +108,8 @@ static void another_plan(struct sim *s)
         return;
     }
     uint32_t left = s->want_noderoles - have;
-    uint32_t share = s->want_noderoles * rng_from(&s->world, have ? 5 : 40, have ? 25 : 70) / 100 + 1;
+    uint32_t share = s->want_noderoles * rng_from(&s->world, have ? 5 : 40, have ? 25 : 70) / 100 +
+                     1;
     (void)sim_plan_apply(s, share < left && s->phase == PHASE_CHAOS ? share : left);
     sim_after(s, rng_from(&s->world, 500, 60000), next);
 }
@@ -137,8 +138,8 @@ static void set_back(struct sim *s, const struct agenda_item *m)
         heal_event(s, (struct event){.kind = EVENT_NODE_AVAILABLE, .id = m->who, .flag = 1});
         break;
     case AGENDA_POOL_BACK:
-        heal_event(s, (struct event){.kind = EVENT_POOL_SET, .id = m->who,
-                                     .n = s->pool_sizes[m->who]});
+        heal_event(
+            s, (struct event){.kind = EVENT_POOL_SET, .id = m->who, .n = s->pool_sizes[m->who]});
         break;
     default:
         anneal_jig(s->server.engine, m->who, &j);
@@ -267,8 +268,8 @@ static void finish(struct sim *s)
     sim_check_end(s);
     sim_server_image(s, v->durable);
     sim_server_verify(s);
-    if (restore_replay(v->store, buf_str(&v->checkpoint), v->checkpoint_seq, &s->engine_opt, &digest,
-                       &e) < 0 ||
+    if (restore_replay(v->store, buf_str(&v->checkpoint), v->checkpoint_seq, &s->engine_opt,
+                       &digest, &e) < 0 ||
         digest != anneal_digest(v->engine))
         sim_fail(s, "invariant 7: the digest of a replay up to the end differs");
     s->report->tasks = anneal_task_end(v->engine) - 1;

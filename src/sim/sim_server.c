@@ -1,7 +1,8 @@
 /* sim_server.c - what reaches the server: results, beats, leases that run out
  *
- * Every event of a run passes sim_server_feed(): it is applied through the commit step, written to the trace and
- * checked.  A result of an attempt that is not open any more must change nothing (invariant 6).
+ * Every event of a run passes sim_server_feed(): it is applied through the commit step, written to
+ * the trace and checked.  A result of an attempt that is not open any more must change nothing
+ * (invariant 6).
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/sim_i.h"
@@ -45,10 +46,16 @@ static void once_learned(struct sim *s, uint32_t task)
 
 static int feed_result(struct sim *s, const struct agenda_item *m)
 {
-    struct event ev = {.kind = EVENT_RESULT, .id = m->task, .attempt = m->attempt, .extra = m->ask,
-                       .flag = m->outcome, .ms = m->again_ms, .a = m->exports,
+    struct event ev = {.kind = EVENT_RESULT,
+                       .id = m->task,
+                       .attempt = m->attempt,
+                       .extra = m->ask,
+                       .flag = m->outcome,
+                       .ms = m->again_ms,
+                       .a = m->exports,
                        .exit_code = m->outcome == OUTCOME_FAILED};
-    return sim_server_feed(s, &ev, &(struct commit_note){.wall_ms = s->now_ms, .text = "simulated"});
+    return sim_server_feed(s, &ev,
+                           &(struct commit_note){.wall_ms = s->now_ms, .text = "simulated"});
 }
 
 static bool result_is_awaited(const struct sim *s, const struct agenda_item *m)
@@ -90,8 +97,12 @@ static void ack_later(struct sim *s, const struct agenda_item *m)
         vec_push(&v->acks, ack);
         return;
     }
-    sim_net_send(s, (struct agenda_item){.kind = AGENDA_ACK, .who = m->who, .life = m->life,
-                                         .task = m->task, .attempt = m->attempt, .ask = m->ask});
+    sim_net_send(s, (struct agenda_item){.kind = AGENDA_ACK,
+                                         .who = m->who,
+                                         .life = m->life,
+                                         .task = m->task,
+                                         .attempt = m->attempt,
+                                         .ask = m->ask});
 }
 
 void sim_server_result(struct sim *s, const struct agenda_item *m)
@@ -134,8 +145,12 @@ static void lease_ran_out(void *arg, uint32_t task, uint32_t attempt)
         !anneal_task(s->server.engine, task, &v) || v.state == TASK_WAITING)
         return;
     s->report->losses++;
-    sim_after(s, 0, (struct agenda_item){.kind = AGENDA_RESULT, .task = task, .attempt = attempt,
-                                         .ask = v.asks, .outcome = OUTCOME_LOST});
+    sim_after(s, 0,
+              (struct agenda_item){.kind = AGENDA_RESULT,
+                                   .task = task,
+                                   .attempt = attempt,
+                                   .ask = v.asks,
+                                   .outcome = OUTCOME_LOST});
 }
 
 void sim_server_leases(struct sim *s)

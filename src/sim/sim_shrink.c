@@ -1,7 +1,8 @@
 /* sim_shrink.c - a smaller run that still fails, and the command that repeats it
  *
- * Greedy: cut the run at its failure, drop kinds of faults one by one, make the world smaller, and begin again
- * as long as something helped.  Only a failure of the same kind counts, whatever objects it names.
+ * Greedy: cut the run at its failure, drop kinds of faults one by one, make the world smaller, and
+ * begin again as long as something helped.  Only a failure of the same kind counts, whatever
+ * objects it names.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/sim.h"

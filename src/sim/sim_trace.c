@@ -1,7 +1,7 @@
 /* sim_trace.c - the last steps of a run, kept raw and put into words only when somebody asks
  *
- * Every step also goes into the trail, a running digest: two runs that print the same trail did the same things
- * in the same order.
+ * Every step also goes into the trail, a running digest: two runs that print the same trail did the
+ * same things in the same order.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/sim_i.h"
@@ -42,7 +42,7 @@ static void write_step(struct buf *b, const struct sim_step *t)
     else
         write_event(b, &t->ev);
     if (t->result < 0)
-        buf_printf(b, "  refused: %s", err_name((enum errcode)-t->result));
+        buf_printf(b, "  refused: %s", err_name((enum errcode) - t->result));
     buf_putc(b, '\n');
 }
 

@@ -1,12 +1,13 @@
 /* sim_worker.c - the network, the workers and the runner on each node
  *
- * Messages may be lost, doubled or overtaken.  A worker runs an attempt for a while, answers, and keeps the answer
- * until it is acknowledged; each beat sends it again and claims what is held.  A worker that dies loses
- * everything.  The runner on a node outlives it: it ends an older attempt of a task before it starts a
- * newer one and refuses one that is not newer than all it has seen, so no attempt runs twice.
+ * Messages may be lost, doubled or overtaken.  A worker runs an attempt for a while, answers, and
+ * keeps the answer until it is acknowledged; each beat sends it again and claims what is held.  A
+ * worker that dies loses everything.  The runner on a node outlives it: it ends an older attempt of
+ * a task before it starts a newer one and refuses one that is not newer than all it has seen, so no
+ * attempt runs twice.
  *
- * Checked here, where the outside sees it: no attempt arrives whose row is not stored (invariant 11), and
- * no `once` task starts while an earlier start of it is unresolved (invariant 9).
+ * Checked here, where the outside sees it: no attempt arrives whose row is not stored (invariant
+ * 11), and no `once` task starts while an earlier start of it is unresolved (invariant 9).
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/sim_i.h"
@@ -62,12 +63,13 @@ static void result_send(struct sim *s, uint32_t worker, const struct sim_work *k
 static void run_end_later(struct sim *s, uint32_t worker, const struct sim_work *k,
                           uint64_t delay_ms)
 {
-    sim_after(s, delay_ms, (struct agenda_item){.kind = AGENDA_RUN_END,
-                                                .who = worker,
-                                                .life = s->workers[worker].life,
-                                                .task = k->task,
-                                                .attempt = k->attempt,
-                                                .ask = k->ask});
+    sim_after(s, delay_ms,
+              (struct agenda_item){.kind = AGENDA_RUN_END,
+                                   .who = worker,
+                                   .life = s->workers[worker].life,
+                                   .task = k->task,
+                                   .attempt = k->attempt,
+                                   .ask = k->ask});
 }
 
 /* What a run will answer, and after how long. */
@@ -137,8 +139,11 @@ void sim_worker_task(struct sim *s, const struct agenda_item *m)
         return;
     const struct sim_def *d = &s->defs.at[t->def];
     struct sim_work *k = vec_add(&w->work);
-    *k = (struct sim_work){.task = m->task, .attempt = m->attempt, .ask = m->ask,
-                           .node_life = s->nodes.at[t->node].life, .state = WORK_RUNS};
+    *k = (struct sim_work){.task = m->task,
+                           .attempt = m->attempt,
+                           .ask = m->ask,
+                           .node_life = s->nodes.at[t->node].life,
+                           .state = WORK_RUNS};
     uint64_t run_ms = run_draw(s, d, k);
     if ((d->flags & DEF_F_TAKES_DOWN) && s->nodes.at[t->node].up && rng_chance(&s->work, 700)) {
         sim_world_node_down(s, t->node, run_ms / 2 + 1, true, false);
@@ -159,9 +164,8 @@ static void work_end(struct sim *s, uint32_t worker, struct sim_work *k)
 void sim_worker_run_end(struct sim *s, const struct agenda_item *m)
 {
     struct sim_worker *w = &s->workers[m->who];
-    struct sim_work *k = w->up && w->life == m->life
-                             ? work_find(w, m->task, m->attempt, m->ask)
-                             : NULL;
+    struct sim_work *k = w->up && w->life == m->life ? work_find(w, m->task, m->attempt, m->ask)
+                                                     : NULL;
     if (!k || k->state != WORK_RUNS)
         return;
     const struct sim_task *t = &s->tasks.at[k->task];
@@ -204,9 +208,8 @@ void sim_worker_stop(struct sim *s, const struct agenda_item *m)
 void sim_worker_ack(struct sim *s, const struct agenda_item *m)
 {
     struct sim_worker *w = &s->workers[m->who];
-    struct sim_work *k = w->up && w->life == m->life
-                             ? work_find(w, m->task, m->attempt, m->ask)
-                             : NULL;
+    struct sim_work *k = w->up && w->life == m->life ? work_find(w, m->task, m->attempt, m->ask)
+                                                     : NULL;
     if (k && k->state == WORK_ENDED)
         *k = w->work.at[--w->work.n];
 }

@@ -1,7 +1,8 @@
-/* sim_world.c - the world that a seed makes: nodes, workers, jigs, pools, tenants, and what is true of them
+/* sim_world.c - the world that a seed makes: nodes, workers, jigs, pools, tenants, and what is true
+ * of them
  *
- * The engine learns of it only through events.  What it believes of a node and what is true differ whenever
- * a probe has not come round yet.
+ * The engine learns of it only through events.  What it believes of a node and what is true differ
+ * whenever a probe has not come round yet.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/sim_i.h"
@@ -13,7 +14,8 @@ static struct rng stream(uint64_t seed, uint64_t which)
     return (struct rng){mix64(mix64(0x73696dull, seed), which), 0};
 }
 
-/* Draws that the options may overrule are made all the same: the rest of the world does not move. */
+/* Draws that the options may overrule are made all the same: the rest of the world does not move.
+ */
 static void sizes_draw(struct sim *s)
 {
     struct rng *r = &s->world;
@@ -24,10 +26,14 @@ static void sizes_draw(struct sim *s)
     s->n_jigs = rng_from(r, 2, SIM_JIGS_MOST);
     s->n_tenants = rng_from(r, 1, SIM_TENANTS_MOST);
     s->n_pools = rng_from(r, 2, SIM_POOLS_MOST);
-    s->engine_opt = (struct anneal_options){
-        .dead_after_ms = 12000, .dead_probes = 3, .suspect_percent = 20, .suspect_min = 5,
-        .timeout_ms = 120000, .stop_grace_ms = 5000,
-        .cone_large = rng_chance(r, 500) ? rng_from(r, 2, 6) : 0};
+    s->engine_opt = (struct anneal_options){.dead_after_ms = 12000,
+                                            .dead_probes = 3,
+                                            .suspect_percent = 20,
+                                            .suspect_min = 5,
+                                            .timeout_ms = 120000,
+                                            .stop_grace_ms = 5000,
+                                            .cone_large = rng_chance(r, 500) ? rng_from(r, 2, 6)
+                                                                             : 0};
     s->slice_rows = rng_from(r, 1, 12);
 }
 
@@ -59,8 +65,9 @@ void sim_world_capacity(struct sim *s)
     for (uint32_t j = 1; j <= s->n_jigs && sim_server_ready(s); j++) {
         struct jig_view v;
         if (anneal_jig(s->server.engine, j, &v) && (v.slots != slots[j]))
-            event_must(s, (struct event){.kind = EVENT_JIG_SET, .id = j, .n = slots[j],
-                                         .flag = v.active}, NULL);
+            event_must(
+                s, (struct event){.kind = EVENT_JIG_SET, .id = j, .n = slots[j], .flag = v.active},
+                NULL);
     }
 }
 
@@ -85,11 +92,14 @@ static void nodes_make(struct sim *s)
     (void)vec_add(&s->nodes);
     for (uint32_t id = 1; id <= s->n_nodes; id++) {
         struct sim_node *n = vec_add(&s->nodes);
-        *n = (struct sim_node){.up = true, .life = 1, .machine = rng_next(r) | 1,
-                               .boot = rng_next(r) | 1};
-        event_must(s, (struct event){.kind = EVENT_NODE_ADD, .id = id, .flag = 1,
-                                     .n = rng_chance(r, 250) ? rng_from(r, 2, 3) : 1,
-                                     .extra = rng_chance(r, 500) ? ALIVE_ALIVE : ALIVE_UNKNOWN},
+        *n = (struct sim_node){
+            .up = true, .life = 1, .machine = rng_next(r) | 1, .boot = rng_next(r) | 1};
+        event_must(s,
+                   (struct event){.kind = EVENT_NODE_ADD,
+                                  .id = id,
+                                  .flag = 1,
+                                  .n = rng_chance(r, 250) ? rng_from(r, 2, 3) : 1,
+                                  .extra = rng_chance(r, 500) ? ALIVE_ALIVE : ALIVE_UNKNOWN},
                    NULL);
         sim_after(s, rng_from(r, 1, 2000), (struct agenda_item){.kind = AGENDA_PROBE, .who = id});
     }
@@ -111,8 +121,11 @@ void sim_world_make(struct sim *s)
     workers_make(s);
     for (uint32_t i = 1; i <= s->n_tenants; i++)
         event_must(s, (struct event){.kind = EVENT_TENANT_ADD, .id = i}, NULL);
-    event_must(s, (struct event){.kind = EVENT_OPERATION_ADD, .id = OPERATION_STANDING, .n = 1,
-                                 .flag = CLASS_NORMAL}, NULL);
+    event_must(
+        s,
+        (struct event){
+            .kind = EVENT_OPERATION_ADD, .id = OPERATION_STANDING, .n = 1, .flag = CLASS_NORMAL},
+        NULL);
     for (uint32_t i = 1; i <= s->n_jigs; i++)
         event_must(s, (struct event){.kind = EVENT_JIG_SET, .id = i, .flag = 1},
                    &(struct row_jig){.id = i});

@@ -86,7 +86,7 @@ for path in sorted(SRC.rglob("*.[ch]")):
         failures["file length"].append(f"{rel}: {len(lines)} lines")
     count["long lines"] += 0
     for number, line in enumerate(lines, 1):
-        if len(line) > 120:
+        if len(line) > 110:
             failures["line length"].append(f"{rel}:{number}: {len(line)} columns")
     if path.suffix == ".c" and str(rel) != "src/base/log.c":
         for m in re.finditer(r"^static (?!const|inline|struct \w+ \*?\w+\(|_Thread_local)([^(;=]*?)(=[^;]*)?;$", code, re.M):

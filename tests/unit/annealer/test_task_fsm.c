@@ -1,7 +1,7 @@
 /* test_task_fsm.c - every cell of the table of task states
  *
- * The table is written down here a second time, in another form; then properties that any such table must have are
- * derived from the one in the engine.
+ * The table is written down here a second time, in another form; then properties that any such
+ * table must have are derived from the one in the engine.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -13,17 +13,13 @@ static const struct {
     enum task_state from;
     const char *to; /* in the order of TASK_EVENTS */
 } wanted[TASK_STATE_COUNT] = {
-    /* DEPS_MET DEPS_LOST START OK FAIL FAIL_RETRY NOT_YET ASK CANCEL RESET UNCHANGED SKIP TOLERATE DEP_FAIL */
-    {TASK_PENDING, "r...f...cpds.x"},
-    {TASK_READY, ".pu.f...cpds.."},
-    {TASK_RUNNING, "...dfpw.cp..t."},
-    {TASK_WAITING, "....fp.ucp..t."},
-    {TASK_DONE, ".........p...."},
-    {TASK_SKIPPED, ".........p...."},
-    {TASK_TOLERATED, ".........p...."},
-    {TASK_FAILED, "...df....p..t."},
-    {TASK_DEP_FAILED, "....f....p...."},
-    {TASK_CANCELLED, "....f....p...."},
+    /* DEPS_MET DEPS_LOST START OK FAIL FAIL_RETRY NOT_YET ASK CANCEL RESET UNCHANGED SKIP TOLERATE
+       DEP_FAIL */
+    {TASK_PENDING, "r...f...cpds.x"},    {TASK_READY, ".pu.f...cpds.."},
+    {TASK_RUNNING, "...dfpw.cp..t."},    {TASK_WAITING, "....fp.ucp..t."},
+    {TASK_DONE, ".........p...."},       {TASK_SKIPPED, ".........p...."},
+    {TASK_TOLERATED, ".........p...."},  {TASK_FAILED, "...df....p..t."},
+    {TASK_DEP_FAILED, "....f....p...."}, {TASK_CANCELLED, "....f....p...."},
 };
 
 static void test_cells(void)

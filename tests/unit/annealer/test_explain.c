@@ -1,0 +1,239 @@
+/* test_explain.c - every rule of why, at least once, with the object to act on (RFC 01, section 4)
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rig.h"
+
+struct seen {
+    bool rule[WHY_RULE_COUNT];
+};
+
+/* "rule table id", separated by commas, as said. */
+static const char *told(struct rig *r, struct seen *seen, const struct why *why, size_t n)
+{
+    buf_clear(&r->text);
+    for (size_t i = 0; i < n; i++) {
+        seen->rule[why[i].rule] = true;
+        buf_printf(&r->text, "%s%s %s %u", i ? ", " : "", why_rule_name(why[i].rule),
+                   row_layouts[why[i].table].name, why[i].id);
+    }
+    return rig_text(r);
+}
+
+static const char *task_why(struct rig *r, struct seen *seen, const char *task)
+{
+    struct why why[8];
+    return told(r, seen, why, anneal_why_task(r->a, rig_task(r, task), why, 8));
+}
+
+static const char *noderole_why(struct rig *r, struct seen *seen, const char *name)
+{
+    struct why why[8];
+    return told(r, seen, why, anneal_why_noderole(r->a, rig_nr(r, name).id, why, 8));
+}
+
+static const char *node_why(struct rig *r, struct seen *seen, uint32_t node)
+{
+    struct why why[8];
+    return told(r, seen, why, anneal_why_node(r->a, node, why, 8));
+}
+
+static const char *operation_why(struct rig *r, struct seen *seen, uint32_t op)
+{
+    struct why why[8];
+    return told(r, seen, why, anneal_why_operation(r->a, op, why, 8));
+}
+
+static void graph(struct seen *seen)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a");
+    is_text(task_why(&r, seen, "a"), "running task 1", "it runs");
+    is_text(task_why(&r, seen, "b"), "waits-for-task task 1", "it waits for a task");
+    is_text(noderole_why(&r, seen, "b"), "parent-not-in-service noderole 1",
+            "its parent is not in service");
+    is_text(operation_why(&r, seen, RIG_OP), "running task 1", "the operation waits for what runs");
+    rig_ok(&r, "a");
+    is_text(task_why(&r, seen, "a"), "done task 1", "it is done");
+    rig_do(&r, EVENT_NODE_DEAD, 1);
+    is_text(task_why(&r, seen, "b"), "older-attempt-runs task 2, waits-for-task task 1",
+            "an older attempt still runs");
+    is_text(task_why(&r, seen, "a"), "node-not-alive node 1", "its node is dead");
+    is_text(node_why(&r, seen, 1), "node-not-alive node 1", "the node says so");
+    is_text(node_why(&r, seen, 2), "running task 2", "a node with something running");
+    rig_done(&r);
+}
+
+static void limits(struct seen *seen)
+{
+    struct rig r;
+    rig_init(&r, 1);
+    rig_plan(&r, RIG_OP, "a@1 b@1");
+    is_text(task_why(&r, seen, "b"), "node-busy task 1", "its node is busy with another task");
+    rig_ok(&r, "a");
+    rig_step(&r, (struct event){.kind = EVENT_CAPACITY_SET, .n = 0});
+    rig_data(&r, "a", 1);
+    is_text(task_why(&r, seen, "a"), "node-busy task 2, workers-busy meta 1",
+            "all that keeps it back, nearest first");
+    rig_step(&r, (struct event){.kind = EVENT_JIG_SET, .id = 1, .flag = 1, .n = 0});
+    rig_ok(&r, "b");
+    is_text(task_why(&r, seen, "a"), "jig-without-worker jig 1, workers-busy meta 1",
+            "no worker has its jig");
+    rig_step(&r, (struct event){.kind = EVENT_JIG_SET, .id = 1, .flag = 0, .n = 5});
+    rig_step(&r, (struct event){.kind = EVENT_CAPACITY_SET, .n = 5});
+    is_text(task_why(&r, seen, "a"), "jig-inactive jig 1", "its jig is not active");
+    rig_step(&r, (struct event){.kind = EVENT_NODE_AVAILABLE, .id = 1, .flag = 0});
+    is_text(task_why(&r, seen, "a"), "node-unavailable node 1, jig-inactive jig 1",
+            "its node is not available either");
+    is_text(node_why(&r, seen, 1), "node-unavailable node 1", "the node says so");
+    rig_done(&r);
+
+    rig_init(&r, 2);
+    rig_step(&r, (struct event){.kind = EVENT_JIG_SET, .id = 1, .flag = 1, .n = 1});
+    rig_plan(&r, RIG_OP, "a@1 b@2");
+    is_text(task_why(&r, seen, "b"), "workers-busy jig 1", "the workers of its jig are busy");
+    rig_done(&r);
+}
+
+static void pools(struct seen *seen)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    rig_step(&r, (struct event){.kind = EVENT_POOL_SET, .id = 1, .n = 1});
+    rig_plan(&r, RIG_OP, "a@1+1#5 b@2+1");
+    is_text(task_why(&r, seen, "b"), "pool-full pool 1", "its pool is full");
+    rig_step(&r, (struct event){.kind = EVENT_POOL_SET, .id = 1, .n = 1, .flag = 1});
+    is_text(task_why(&r, seen, "b"), "pool-closed pool 1", "its pool is closed");
+    rig_done(&r);
+}
+
+static void ends(struct seen *seen)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    rig_def(&r, (struct plan_def){.repeat = REPEAT_ONCE});
+    rig_def(&r, (struct plan_def){.retries = 1, .backoff_ms = 1000});
+    rig_plan(&r, RIG_OP, "bad@1 once@2=1 slow@3=2 below@3<bad next@1");
+    rig_fail(&r, "slow");
+    is_text(task_why(&r, seen, "slow"), "back-off task 3", "asleep before its next try");
+    rig_after(&r, 1000);
+    rig_again(&r, "slow", 60000);
+    is_text(task_why(&r, seen, "slow"), "waiting task 3", "it said not yet");
+    is_text(node_why(&r, seen, 3), "waiting task 3", "the node tells the same");
+    rig_step(&r, (struct event){.kind = EVENT_NODE_AVAILABLE, .id = 3, .flag = 0});
+    is_text(task_why(&r, seen, "slow"), "waiting task 3, node-unavailable node 3",
+            "and its clock stands still");
+    rig_answer(&r, "once", OUTCOME_LOST);
+    is_text(task_why(&r, seen, "once"), "uncertain task 2", "nobody knows");
+    rig_step(&r, (struct event){.kind = EVENT_POLICY_SET, .flag = 1});
+    rig_fail(&r, "bad");
+    is_text(task_why(&r, seen, "bad"), "failed task 1", "it failed");
+    is_text(task_why(&r, seen, "below"), "waits-for-task task 1", "and what hangs on it names it");
+    is_text(task_why(&r, seen, "next"), "node-frozen node 1", "its node is frozen by an error");
+    is_text(node_why(&r, seen, 1), "node-frozen node 1, failed task 1",
+            "the node names the failure");
+    rig_do(&r, EVENT_CANCEL, RIG_OP);
+    is_text(task_why(&r, seen, "slow"), "cancelled operation 2", "it was cancelled");
+    is_text(task_why(&r, seen, "next"), "operation-held operation 2, node-frozen node 1",
+            "its operation is held");
+    is_text(operation_why(&r, seen, RIG_OP),
+            "operation-held operation 2, failed task 1, uncertain task 2, "
+            "operation-held operation 2, node-frozen node 1",
+            "the operation tells all of it");
+    rig_done(&r);
+}
+
+static void stalled(struct seen *seen)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    rig_step(&r, (struct event){.kind = EVENT_POOL_SET, .id = 1, .n = 1});
+    struct plan *p = rig_plan_new(&r, "a@1:2+1#5 b@2+1");
+    uint32_t deps[] = {p->base_task, p->base_task + 2}; /* a.2 waits for b as well */
+    p->tasks[1].deps = deps;
+    p->tasks[1].n_deps = 2;
+    rig_step(&r, (struct event){.kind = EVENT_PLAN_APPLY, .op = RIG_OP, .plan = p});
+    plan_free(p);
+    rig_ok(&r, "a.1");
+    is_text(task_why(&r, seen, "b"), "stalled operation 2, pool-full pool 1", "it is stalled");
+    is_text(operation_why(&r, seen, RIG_OP),
+            "stalled operation 2, pool-full pool 1, holds-pool task 2, waits-for-task task 3, "
+            "stalled operation 2, pool-full pool 1",
+            "the circle: the pool, who holds it, and what that waits for");
+    rig_done(&r);
+}
+
+static void suspect(struct seen *seen)
+{
+    struct rig r;
+    rig_init(&r, 6);
+    for (int probe = 0; probe < 3; probe++, r.now += 30000)
+        for (uint32_t n = 1; n <= 6; n++)
+            rig_do(&r, EVENT_NODE_SILENT, n);
+    is_text(node_why(&r, seen, 1), "suspect-self node 1", "no death is declared of a silent node");
+    rig_done(&r);
+}
+
+/* At the end of a step nobody is left whose turn it is; read back with more workers, somebody is.
+ */
+static void its_turn(struct seen *seen)
+{
+    struct rig r;
+    struct err e;
+    rig_init(&r, 2);
+    rig_step(&r, (struct event){.kind = EVENT_CAPACITY_SET, .n = 1});
+    rig_plan(&r, RIG_OP, "a@1 b@2");
+    struct buf b = {0};
+    anneal_save(r.a, &b);
+    struct anneal *more = anneal_new(NULL);
+    union row_any row;
+    for (size_t at = 0; at < b.len;) {
+        enum row_table t = (enum row_table)(uint8_t)b.data[at++];
+        at += row_decode(t, (struct str){b.data + at, b.len - at}, &row);
+        if (t == ROWS_META)
+            row.meta.capacity = 2;
+        if (anneal_load(more, t, &row, &e) < 0)
+            ok(false, "a row is refused");
+    }
+    is_int(anneal_load_end(more, &e), 0, "read back with one worker more");
+    struct anneal *was = r.a;
+    r.a = more;
+    is_text(task_why(&r, seen, "b"), "its-turn-comes task 2", "nothing keeps it back but its turn");
+    rig_do(&r, EVENT_TICK, 0);
+    is_text(rig_started(&r), "b", "which comes with the next step");
+    anneal_free(was);
+    buf_done(&b);
+    rig_done(&r);
+}
+
+static void nothing_there(void)
+{
+    struct rig r;
+    struct why why[1];
+    rig_init(&r, 1);
+    rig_plan(&r, RIG_OP, "a@1 b@1");
+    is_int(anneal_why_task(r.a, 9, why, 1), 0, "no task, no reason");
+    is_int(anneal_why_noderole(r.a, 9, why, 1), 0, "no noderole, no reason");
+    is_int(anneal_why_node(r.a, 9, why, 1), 0, "no node, no reason");
+    is_int(anneal_why_operation(r.a, 9, why, 1), 0, "no operation, no reason");
+    is_int(anneal_why_operation(r.a, RIG_OP, why, 1), 1, "no more than asked for");
+    is_int(anneal_why_operation(r.a, RIG_OP, why, 0), 0, "and none if none is asked for");
+    is_text(why_rule_name(WHY_RULE_COUNT), "?", "a rule that is none has no name");
+    rig_done(&r);
+}
+
+int main(void)
+{
+    struct seen seen = {0};
+    graph(&seen);
+    limits(&seen);
+    pools(&seen);
+    ends(&seen);
+    stalled(&seen);
+    suspect(&seen);
+    its_turn(&seen);
+    nothing_there();
+    for (int i = 0; i < WHY_RULE_COUNT; i++)
+        ok(seen.rule[i], "%s was told", why_rule_name((enum why_rule)i));
+    return tap_done();
+}
