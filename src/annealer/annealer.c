@@ -55,6 +55,7 @@ void anneal_free(struct anneal *a)
     for (size_t i = 0; i < a->tenants.n; i++)
         for (int c = 0; c < CLASS_COUNT; c++)
             vec_done(&a->tenants.at[i].ready[c]);
+    recover_abandon(a);
     graph_done(&a->order);
     graph_done(&a->need);
     arena_done(&a->span_mem);
@@ -132,8 +133,12 @@ static int dispatch(struct anneal *a, const struct event *ev, struct err *e)
     case EVENT_NODE_DEAD:
     case EVENT_NODE_GONE:
     case EVENT_DEAD_CONFIRM: return nodes_event(a, ev, e);
-    case EVENT_JIG_SET: jig_set(a, ev); return 0;
-    case EVENT_POOL_SET: pool_set(a, ev); return 0;
+    case EVENT_JIG_SET:
+    case EVENT_POOL_SET:
+        if (ev->id == 0)
+            return err_set(e, ERR_INVALID, "id 0 is nobody's");
+        (ev->kind == EVENT_JIG_SET ? jig_set : pool_set)(a, ev);
+        return 0;
     case EVENT_CAPACITY_SET:
         a->capacity = ev->n;
         change_add(a, ROWS_META, 1, 0, 0, 0);

@@ -312,6 +312,9 @@ void operation_changed(struct anneal *a, uint32_t op);
 int operation_event(struct anneal *a, const struct event *ev, struct err *e);
 void operation_find_stall(struct anneal *a);
 
+/* recover.c */
+void recover_abandon(struct anneal *a); /* rows that came in without an end */
+
 /* extend.c */
 int extend_apply(struct anneal *a, const struct event *ev, struct err *e);
 void extend_tasks(struct anneal *a, uint32_t n); /* room for n more, zeroed */

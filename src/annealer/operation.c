@@ -212,6 +212,8 @@ static int resolve(struct anneal *a, uint32_t t, uint8_t word, struct err *e)
         return err_set(e, ERR_CONFLICT, "task %u is %s%s%s: only an uncertain task is resolved", t,
                        task_state_name(a->task_state[t]), a->tasks[t].reason ? " " : "",
                        reason_name(a->tasks[t].reason));
+    if (word > RESOLVE_AGAIN)
+        return err_set(e, ERR_INVALID, "task %u: no such resolution", t);
     operation_reopen(a, task_op(a, t));
     if (word == RESOLVE_DONE && a->unmet[t] > 0) {
         /* It was done in a run that is over: as any task that was, it begins again with the new

@@ -399,10 +399,32 @@ static void load_small(struct anneal *a, enum row_table t, const void *row)
     }
 }
 
+/* Numbers that index tables of ours. */
+static int check_enums(enum row_table t, const void *row, struct err *e)
+{
+    const struct row_operation *o = row;
+    const struct row_node *n = row;
+    const struct row_def *d = row;
+    const struct row_noderole *r = row;
+    if (t == ROWS_OPERATION &&
+        (o->class >= CLASS_COUNT || o->state >= OPERATION_STATE_COUNT || o->reason >= REASON_COUNT))
+        return corrupt(e, "operation", o->id, "its class, state or reason does not exist");
+    if (t == ROWS_NODE && n->alive >= ALIVE_STATE_COUNT)
+        return corrupt(e, "node", n->id, "its aliveness does not exist");
+    if (t == ROWS_DEF && (d->repeat >= REPEAT_COUNT || d->hold >= HOLD_COUNT))
+        return corrupt(e, "definition", d->id, "its repeat or hold does not exist");
+    if (t == ROWS_NODEROLE && (r->target >= TARGET_COUNT || r->reason >= REASON_COUNT))
+        return corrupt(e, "noderole", r->id, "its target or reason does not exist");
+    return 0;
+}
+
 int anneal_load(struct anneal *a, enum row_table t, const void *row, struct err *e)
 {
     if (!a->loader)
         a->loader = xcalloc(1, sizeof *a->loader);
+    int r = check_enums(t, row, e);
+    if (r < 0)
+        return r;
     switch ((int)t) {
     case ROWS_NODEROLE: return load_noderole(a, row, e);
     case ROWS_TASK: return load_task(a, row, e);
@@ -505,6 +527,12 @@ static void loader_free(struct anneal *a)
     a->loader = NULL;
 }
 
+void recover_abandon(struct anneal *a)
+{
+    if (a->loader)
+        loader_free(a);
+}
+
 static int check_spans(const struct anneal *a, struct err *e)
 {
     for (size_t i = 1; i < a->spans.n; i++)
@@ -517,6 +545,17 @@ static int check_spans(const struct anneal *a, struct err *e)
     for (size_t i = 1; i < a->ops.n; i++)
         if (a->ops.at[i].exists && a->ops.at[i].tenant >= a->tenants.n)
             return corrupt(e, "operation", i, "names a tenant that does not exist");
+    for (uint32_t id = 1; id < a->noderoles.n; id++) {
+        const struct noderole *nr = &a->noderoles.at[id];
+        if (nr->first_task == 0 || (uint64_t)nr->first_task + nr->n_tasks > a->task_end ||
+            !a->ops.at[nr->op].exists)
+            return corrupt(e, "noderole", id, "has tasks or an operation that do not exist");
+    }
+    for (uint32_t t = 1; t < a->task_end; t++)
+        if (a->tasks[t].def == 0 || a->tasks[t].noderole == 0 ||
+            t - a->noderoles.at[a->tasks[t].noderole].first_task >=
+                a->noderoles.at[a->tasks[t].noderole].n_tasks)
+            return corrupt(e, "task", t, "is not among those of its noderole");
     return 0;
 }
 

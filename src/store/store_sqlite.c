@@ -28,7 +28,7 @@
 enum {
     WRITER_BUSY_MS = 200, /* nobody else should write: say soon who does */
     READER_BUSY_MS = 5000,
-    WAL_STEP_PAGES = 3000,
+    WAL_STEP_PAGES = 1000,
 };
 
 int store_sq_connect(const char *path, int flags, int busy_ms, sqlite3 **ret_db, struct err *e)

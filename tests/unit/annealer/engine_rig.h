@@ -201,14 +201,18 @@ __attribute__((unused)) static int rig_apply(struct rig_plan *m)
     return rig_apply_to(m, RIG_OP);
 }
 
-/* The usual: one noderole of one task with this definition on a node; returns the task. */
+/* The usual: one noderole of one task with this definition on a node, for the operation while it is open, else
+ * for the standing one; returns the task. */
 __attribute__((unused)) static uint32_t rig_one(struct rig *r, uint32_t node, struct plan_def d)
 {
+    struct operation_view op = {0};
     struct rig_plan m = rig_plan(r);
     uint32_t def = rig_def(&m, d);
     rig_noderole(&m, node, 0, NONE);
     uint32_t t = rig_task(&m, def, 0, 1, NONE);
-    rig_apply(&m);
+    anneal_operation(r->a, RIG_OP, &op);
+    if (rig_apply_to(&m, op.state == OPERATION_RUNNING ? RIG_OP : OPERATION_STANDING) != 0)
+        ok(false, "the plan was refused: %s", r->e.text);
     return t;
 }
 

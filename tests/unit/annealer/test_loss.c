@@ -1,391 +1,214 @@
-/* test_loss.c - loss, refresh, early cut-off: how a change travels along need edges
- *
- * Section 3 of the engine's rules, and the noderole states of section 2.
+/* test_loss.c - who loses service with whom, and what brings it back (RFC 01, sections 3 and 7)
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine_rig.h"
+#include "rig.h"
 
-/* parent (node 1) <- child (node 2) <- grandchild (node 3), one task each, and a bystander (node
- * 4). */
-struct family {
-    uint32_t parent, child, grandchild, bystander;
-    uint32_t p, c, g, b;
-};
-
-static struct family family_make(struct rig *r, struct plan_def d, uint8_t flags)
-{
-    struct family f;
-    struct rig_plan m = rig_plan(r);
-    uint32_t def = rig_def(&m, d);
-    f.parent = rig_noderole(&m, 1, 0, NONE);
-    f.p = rig_task(&m, def, 0, 3, NONE);
-    f.child = rig_noderole(&m, 2, flags, IDS(f.parent));
-    f.c = rig_task(&m, def, 0, 2, IDS(f.p));
-    f.grandchild = rig_noderole(&m, 3, 0, IDS(f.child));
-    f.g = rig_task(&m, def, 0, 1, IDS(f.c));
-    f.bystander = rig_noderole(&m, 4, 0, NONE);
-    f.b = rig_task(&m, def, 0, 1, NONE);
-    rig_apply(&m);
-    return f;
-}
-
-static struct family family_active(struct rig *r, uint8_t flags)
-{
-    rig_init(r, 4, 9);
-    struct family f = family_make(r, (struct plan_def){.flags = DEF_F_SURVIVES_REBOOT}, flags);
-    rig_finish(r);
-    return f;
-}
-
-static int rerun_one(struct rig *r, uint32_t noderole)
-{
-    uint32_t ids[] = {noderole};
-    return rig_do(r, (struct event){.kind = EVENT_RERUN, .op = 1, .ids = ids, .n_ids = 1});
-}
-
-static int data_set(struct rig *r, uint32_t noderole, uint64_t data)
-{
-    return rig_do(r, (struct event){.kind = EVENT_DATA_SET, .id = noderole, .a = data});
-}
-
-/* ---- states ---- */
-
-static void test_states_of_a_noderole(void)
+static void chain(void)
 {
     struct rig r;
-    rig_init(&r, 2, 9);
-    struct rig_plan m = rig_plan(&r);
-    uint32_t d = rig_def(&m, (struct plan_def){0});
-    uint32_t parent = rig_noderole(&m, 1, 0, NONE);
-    uint32_t p = rig_task(&m, d, 0, 3, NONE);
-    uint32_t child = rig_noderole(&m, 2, 0, IDS(parent));
-    uint32_t a = rig_task(&m, d, 0, 2, IDS(p)), b = rig_task(&m, d, 0, 1, IDS(a));
-    rig_do(&r, (struct event){.kind = EVENT_NODE_AVAILABLE, .id = 2});
-    rig_apply(&m);
-    is_noderole(&r, parent, TRANSITION, "a task runs");
-    is_noderole(&r, child, BLOCKED, "nothing can start");
-    rig_result(&r, p, OUTCOME_OK);
-    is_noderole(&r, parent, ACTIVE, "all passed, all parents in service");
-    is_noderole(&r, child, TODO, "a task is READY");
-    rig_do(&r, (struct event){.kind = EVENT_NODE_AVAILABLE, .id = 2, .flag = 1});
-    rig_again(&r, a, 100);
-    is_noderole(&r, child, TRANSITION, "a task waits");
-    rig_tick(&r, 100);
-    rig_result(&r, a, OUTCOME_OK);
-    rig_result(&r, b, OUTCOME_FAILED);
-    is_noderole(&r, child, ERROR, "a task failed for good");
-    is_noderole(&r, parent, ACTIVE, "which is nothing to its parent");
+    rig_init(&r, 4);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a c@3<b other@4");
+    rig_all_ok(&r, "a b c other");
+    rig_do(&r, EVENT_NODE_DEAD, 1);
+    is_text(rig_states(&r, "a b c other"), "TODO BLOCKED BLOCKED ACTIVE",
+            "a loss takes every descendant in one step, and nobody else");
+    is_text(rig_started(&r), "", "nothing starts");
+    is_text(reason_name(rig_nr(&r, "a").reason), "node-dead", "the lost one says why");
+    is_text(reason_name(rig_nr(&r, "c").reason), "parent-lost", "and so does the furthest");
+    is_int(rig_nr(&r, "c").generation, 2, "a new run of the furthest");
+    is_int(rig_nr(&r, "c").operation, OPERATION_STANDING,
+           "whose request has ended belongs to the standing operation");
     rig_done(&r);
 }
 
-/* ---- loss ---- */
-
-static void test_error_blocks_all_descendants_at_once(void)
+static void diamond(void)
 {
     struct rig r;
-    struct family f = family_active(&r, 0);
-    rerun_one(&r, f.parent);
-    is_noderole(&r, f.parent, STALE, "runs again in service");
-    is_noderole(&r, f.child, ACTIVE, "its child stays in service");
-    uint32_t before = rig_nr(&r, f.grandchild).generation;
-    rig_result(&r, f.p, OUTCOME_FAILED);
-    is_noderole(&r, f.parent, ERROR, "it fails");
-    is_noderole(&r, f.child, BLOCKED, "the child on another node is blocked");
-    is_noderole(&r, f.grandchild, BLOCKED, "and the grandchild, in the same step");
-    is_noderole(&r, f.bystander, ACTIVE, "not who does not need it");
-    is_int(rig_nr(&r, f.grandchild).generation, before + 1, "a new generation, exactly one");
-    is_reason(rig_nr(&r, f.grandchild).reason, PARENT_LOST, "its reason");
-    is_task(&r, f.g, PENDING, "its tasks start over");
-    rig_do(&r, (struct event){.kind = EVENT_RETRY_NODEROLE, .id = f.parent});
-    rig_result(&r, f.p, OUTCOME_OK);
-    is_noderole(&r, f.grandchild, ACTIVE, "with the parent they return, unchanged");
-    is_int(rig_view(&r, f.g).attempt, 1, "without an attempt");
+    rig_init(&r, 4);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a c@3<a d@4<b,c");
+    rig_all_ok(&r, "a b c d");
+    rig_do(&r, EVENT_NODE_DEAD, 1);
+    is_text(rig_states(&r, "a b c d"), "TODO BLOCKED BLOCKED BLOCKED", "both ways round");
+    is_int(rig_nr(&r, "d").generation, 2, "reached twice, lost once");
+    is_int(rig_nr(&r, "d").parents_out, 2, "both its parents are out");
     rig_done(&r);
 }
 
-static void test_running_attempts_of_a_lost_noderole_end_and_count_for_nothing(void)
+static void error_blocks_descendants(void)
 {
     struct rig r;
-    rig_init(&r, 4, 9);
-    struct family f = family_make(&r, (struct plan_def){0}, 0);
-    rig_result(&r, f.p, OUTCOME_OK);
-    is_task(&r, f.c, RUNNING, "in the middle of its run");
-    rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 1});
-    is_noderole(&r, f.child, BLOCKED, "its parent is lost");
-    is_int(r.fx.stops.n, 0, "what runs may end");
-    rig_result(&r, f.c, OUTCOME_OK);
-    is_task(&r, f.c, PENDING, "its answer is recorded");
-    is_task(&r, f.g, PENDING, "and starts nothing new");
-    is_int(rig_view(&r, f.c).attempt, 1, "nor another attempt");
+    rig_init(&r, 3);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a c@3<b d@1");
+    rig_all_ok(&r, "a d b c");
+    rig_rerun(&r, 3, "a");
+    is_text(rig_states(&r, "a b c"), "STALE ACTIVE ACTIVE", "during a re-run all are in service");
+    rig_fail(&r, "a");
+    is_text(rig_states(&r, "a b c d"), "ERROR BLOCKED BLOCKED ACTIVE",
+            "an error blocks descendants on all nodes, not its neighbours");
+    is_text(rig_op_text(&r, 3), "failed dependency", "the operation has failed");
+    rig_do(&r, EVENT_RETRY_NODEROLE, rig_nr(&r, "a").id);
+    is_text(rig_started(&r), "a", "a retry starts it again");
+    rig_ok(&r, "a");
+    is_text(rig_states(&r, "a b c"), "ACTIVE ACTIVE ACTIVE", "all back in service");
+    is_text(rig_started(&r), "", "without a start: nothing changed for them");
+    is_text(rig_tasks(&r, "b c"), "DONE:unchanged DONE:unchanged", "and they say so");
+    is_text(rig_op_text(&r, 3), "succeeded", "the operation ends well after all");
     rig_done(&r);
 }
 
-static void test_what_has_not_begun_is_not_touched_by_a_loss(void)
+static void running_descendant_is_superseded(void)
 {
     struct rig r;
-    rig_init(&r, 4, 9);
-    struct family f = family_make(&r, (struct plan_def){0}, 0);
-    rig_result(&r, f.p, OUTCOME_OK);
-    uint32_t generation = rig_nr(&r, f.grandchild).generation;
-    rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 1});
-    is_int(rig_nr(&r, f.grandchild).generation, generation, "it waits for its parents anyway");
+    struct node_view n;
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1 b@2:2<a x@2");
+    rig_ok(&r, "a");
+    is_text(rig_started(&r), "", "b waits for x on its node");
+    rig_ok(&r, "x");
+    is_text(rig_started(&r), "b.1", "b runs");
+    rig_do(&r, EVENT_NODE_DEAD, 1);
+    is_text(rig_states(&r, "b"), "BLOCKED", "its parent is lost");
+    ok(rig_view(&r, "b.1").superseded_runs, "what runs is superseded");
+    ok(anneal_attempt_open(r.a, rig_task(&r, "b.1"), 1), "and still open");
+    anneal_node(r.a, 2, &n);
+    is_int(n.used, 1, "it keeps its slot");
+    rig_seen(&r, 1, 101, 1);
+    is_text(rig_states(&r, "a"), "ACTIVE", "the parent is back");
+    is_text(rig_started(&r), "", "two attempts of one task never run at once");
+    struct event late = rig_result(&r, "b.1", OUTCOME_OK);
+    rig_step(&r, late);
+    is_text(rig_started(&r), "b.1", "its result is history: the task begins again");
+    is_int(rig_view(&r, "b.1").attempt, 2, "under a new number");
+    is_int(r.fx.attempts.n, 2, "two rows: the old attempt's end, the new one");
+    rig_step(&r, late);
+    is_text(rig_tasks(&r, "b.1"), "RUNNING", "the old result once more changes nothing");
     rig_done(&r);
 }
 
-static void test_waiting_task_of_a_lost_noderole_ends_at_once(void)
+static void loss_of_what_waits(void)
 {
     struct rig r;
-    rig_init(&r, 4, 9);
-    struct family f = family_make(&r, (struct plan_def){.hold = HOLD_NODE}, 0);
-    rig_result(&r, f.p, OUTCOME_OK);
-    rig_again(&r, f.c, 3600000);
-    is_int(rig_node(&r, 2).used, 1, "it waits and holds its node");
-    rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 1});
-    is_task(&r, f.c, PENDING, "nothing of it runs: it ends here");
-    is_int(rig_node(&r, 2).used, 0, "and frees its node");
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a");
+    rig_ok(&r, "a");
+    rig_again(&r, "b", 5000);
+    rig_do(&r, EVENT_NODE_DEAD, 1);
+    ok(!anneal_attempt_open(r.a, rig_task(&r, "b"), 1), "a waiting attempt ends at once");
+    is_int(anneal_next_timer(r.a) == UINT64_MAX, 1, "and its timer with it");
     rig_done(&r);
 }
 
-static void test_large_cone_is_told(void)
+static void same_boot_is_unchanged(void)
 {
     struct rig r;
-    rig_init_with(&r, 4, 9, &(struct anneal_options){.cone_large = 2});
-    struct family f = family_make(&r, (struct plan_def){0}, 0);
-    rig_finish(&r);
-    rerun_one(&r, f.child);
-    rig_result(&r, f.c, OUTCOME_FAILED);
-    is_int(r.fx.cones.n, 0, "one descendant is not many");
-    rig_do(&r, (struct event){.kind = EVENT_RETRY_NODEROLE, .id = f.child});
-    rig_finish(&r);
-    rerun_one(&r, f.parent);
-    rig_result(&r, f.p, OUTCOME_FAILED);
-    is_int(r.fx.cones.n, 1, "two are");
-    is_int(r.fx.cones.n ? r.fx.cones.at[0] : 0, f.parent, "and whose loss it was");
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a");
+    rig_all_ok(&r, "a b");
+    rig_do(&r, EVENT_NODE_DEAD, 1);
+    rig_seen(&r, 1, 101, 1);
+    is_text(rig_started(&r), "", "same machine, same boot: no attempt");
+    is_text(rig_states(&r, "a b"), "ACTIVE ACTIVE", "in service again in the same step");
+    is_text(rig_tasks(&r, "a"), "DONE:unchanged", "and it says so");
+    is_int(rig_nr(&r, "a").run_count, 1, "which is not a run");
     rig_done(&r);
 }
 
-/* ---- refresh ---- */
-
-static void test_refresh_keeps_children_in_service(void)
+static void new_boot_runs_by_digest(void)
 {
     struct rig r;
-    struct family f = family_active(&r, 0);
-    is_int(data_set(&r, f.parent, 99), 0, "new data");
-    is_noderole(&r, f.parent, STALE, "it runs again");
-    is_task(&r, f.p, RUNNING, "with an attempt");
-    is_noderole(&r, f.child, ACTIVE, "the child stays");
-    is_noderole(&r, f.grandchild, ACTIVE, "and the grandchild");
-    rig_result(&r, f.p, OUTCOME_OK);
-    is_noderole(&r, f.parent, ACTIVE, "and is what it should be");
-    is_int(rig_view(&r, f.c).attempt, 1, "nothing that it exports changed: no run of the child");
-    is_int(rig_nr(&r, f.parent).run_count, 2, "two runs");
+    rig_init(&r, 2);
+    rig_def(&r, (struct plan_def){.flags = DEF_F_SURVIVES_REBOOT});
+    rig_plan(&r, RIG_OP, "a@1 keep@1=1 wipe@1!d b@2<a");
+    rig_all_ok(&r, "a keep wipe b");
+    is_text(rig_op_text(&r, RIG_OP), "succeeded", "all up");
+    rig_do(&r, EVENT_NODE_DEAD, 1);
+    rig_seen(&r, 1, 101, 2);
+    is_text(rig_started(&r), "a", "another boot: what does not survive one runs again");
+    is_text(rig_states(&r, "keep wipe"), "ACTIVE ACTIVE", "what survives does not");
+    is_text(rig_tasks(&r, "wipe"), "DONE:unchanged", "and a destructive one never");
+    rig_ok(&r, "a");
+    is_text(rig_states(&r, "a b"), "ACTIVE ACTIVE", "the child is unchanged on its own node");
+    is_text(rig_started(&r), "", "and not run again");
     rig_done(&r);
 }
 
-static void test_changed_exports_refresh_children(void)
+static void reboot_while_alive_refreshes(void)
 {
     struct rig r;
-    struct family f = family_active(&r, 0);
-    rerun_one(&r, f.parent);
-    rig_exports(&r, f.p, 4711);
-    is_noderole(&r, f.child, STALE, "the child sees something new");
-    is_reason(rig_nr(&r, f.child).reason, EXPORTS, "its reason");
-    is_noderole(&r, f.grandchild, ACTIVE, "not the grandchild, yet");
-    rig_result(&r, f.c, OUTCOME_OK);
-    is_noderole(&r, f.grandchild, ACTIVE, "nor now: the child exports nothing new");
-    is_int(rig_view(&r, f.g).attempt, 1, "a refresh costs what it changes");
-    rerun_one(&r, f.parent);
-    rig_exports(&r, f.p, 4711);
-    is_noderole(&r, f.child, ACTIVE, "the same again is nothing new");
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a");
+    rig_all_ok(&r, "a b");
+    rig_seen(&r, 1, 101, 2);
+    is_text(rig_started(&r), "a", "a new boot of a living node is a refresh");
+    is_text(rig_states(&r, "a b"), "STALE ACTIVE", "children stay in service");
+    is_text(reason_name(rig_nr(&r, "a").reason), "reboot", "the reason is the reboot");
     rig_done(&r);
 }
 
-static void test_changes_while_queued_replace_the_data(void)
+static void replaced_machine(void)
 {
     struct rig r;
-    struct family f = family_active(&r, 0);
-    rig_do(&r, (struct event){.kind = EVENT_NODE_AVAILABLE, .id = 1});
-    data_set(&r, f.parent, 50);
-    data_set(&r, f.parent, 51);
-    data_set(&r, f.parent, 52);
-    is_task(&r, f.p, READY, "it has not begun");
-    rig_do(&r, (struct event){.kind = EVENT_NODE_AVAILABLE, .id = 1, .flag = 1});
-    rig_finish(&r);
-    is_int(rig_view(&r, f.p).attempt, 2, "three changes, one run");
-    is_noderole(&r, f.parent, ACTIVE, "of the last");
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a");
+    rig_all_ok(&r, "a b");
+    uint32_t incarnation = rig_nr(&r, "a").incarnation;
+    rig_seen(&r, 1, 999, 1);
+    is_text(rig_states(&r, "a b"), "ERROR BLOCKED", "another machine: nothing is what we made");
+    is_text(rig_tasks(&r, "a"), "FAILED:replaced", "a person decides");
+    is_int(rig_nr(&r, "a").incarnation, incarnation + 1, "another incarnation");
+    is_text(rig_started(&r), "", "nothing starts by itself");
+    rig_do(&r, EVENT_RETRY_NODEROLE, rig_nr(&r, "a").id);
+    is_text(rig_started(&r), "a", "retried it runs, digests forgotten");
+    rig_ok(&r, "a");
+    is_text(rig_started(&r), "b", "and its child sees another incarnation of its parent");
     rig_done(&r);
 }
 
-static void test_changes_while_running_queue_exactly_one_more_run(void)
+static void dead_node_loses_attempts(void)
 {
     struct rig r;
-    struct family f = family_active(&r, 0);
-    data_set(&r, f.parent, 50);
-    is_task(&r, f.p, RUNNING, "it runs");
-    data_set(&r, f.parent, 51);
-    data_set(&r, f.parent, 52);
-    rig_result(&r, f.p, OUTCOME_OK);
-    is_noderole(&r, f.parent, STALE, "once more");
-    is_int(rig_view(&r, f.p).attempt, 3, "with the new data");
-    rig_result(&r, f.p, OUTCOME_OK);
-    is_noderole(&r, f.parent, ACTIVE, "exactly once");
-    is_int(rig_view(&r, f.p).attempt, 3, "whatever the number of changes");
-    is_int(data_set(&r, f.parent, 52), 0, "the same data");
-    is_noderole(&r, f.parent, ACTIVE, "changes nothing");
-    is_int(data_set(&r, 99, 1), ERR_NOT_FOUND, "no such noderole");
+    rig_init(&r, 1);
+    rig_step(&r, (struct event){.kind = EVENT_NODE_SLOTS, .id = 1, .n = 3});
+    rig_def(&r, (struct plan_def){.repeat = REPEAT_ONCE});
+    rig_def(&r, (struct plan_def){.flags = DEF_F_OUTSIDE});
+    rig_plan(&r, RIG_OP, "safe@1 once@1=1 outside@1=2");
+    is_text(rig_started(&r), "safe once outside", "three run");
+    rig_do(&r, EVENT_NODE_DEAD, 1);
+    ok(!anneal_attempt_open(r.a, rig_task(&r, "safe"), 1), "what ran in the node is lost");
+    is_text(rig_tasks(&r, "once"), "FAILED:uncertain", "of a once task nobody knows");
+    ok(anneal_attempt_open(r.a, rig_task(&r, "outside"), 1), "what runs elsewhere goes on");
+    rig_answer(&r, "outside", OUTCOME_OK);
+    is_text(rig_started(&r), "outside",
+            "but its noderole was on the node: it begins again, and needs no living node");
+    is_int(rig_try(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 1}), -ERR_CONFLICT,
+           "dead twice is refused");
     rig_done(&r);
 }
 
-static void test_lost_while_stale(void)
+static void not_begun_is_not_lost(void)
 {
     struct rig r;
-    struct family f = family_active(&r, 0);
-    rerun_one(&r, f.child);
-    is_noderole(&r, f.child, STALE, "in service and running");
-    rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 1});
-    is_noderole(&r, f.child, BLOCKED, "from STALE a lost parent gives BLOCKED");
-    rig_result(&r, f.c, OUTCOME_OK);
-    rig_do(&r, (struct event){.kind = EVENT_NODE_SEEN, .id = 1, .a = 101, .b = 201});
-    rig_finish(&r);
-    is_noderole(&r, f.child, ACTIVE, "and with the parent it is back");
-    rig_done(&r);
-}
-
-static void test_failed_refresh_waits_for_a_person(void)
-{
-    struct rig r;
-    struct family f = family_active(&r, 0);
-    rerun_one(&r, f.child);
-    rig_result(&r, f.c, OUTCOME_FAILED);
-    is_noderole(&r, f.child, ERROR, "failed");
-    data_set(&r, f.child, 60);
-    is_noderole(&r, f.child, ERROR, "new data does not retry");
-    rig_do(&r, (struct event){.kind = EVENT_RETRY_NODEROLE, .id = f.child});
-    is_noderole(&r, f.child, TRANSITION, "a retry does, out of service");
-    rig_finish(&r);
-    is_noderole(&r, f.grandchild, ACTIVE, "and all is well");
-    rig_done(&r);
-}
-
-/* ---- early cut-off ---- */
-
-static void test_cut_off_after_return(void)
-{
-    struct rig r;
-    struct family f = family_active(&r, 0);
-    rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 1});
-    is_noderole(&r, f.parent, TODO, "dead: lost, and ready for its return");
-    is_noderole(&r, f.grandchild, BLOCKED, "with its cone");
-    rig_do(&r, (struct event){.kind = EVENT_NODE_SEEN, .id = 1, .a = 101, .b = 999});
-    is_noderole(&r, f.parent, ACTIVE, "back with another boot, which its tasks survive");
-    is_reason(rig_nr(&r, f.parent).reason, UNCHANGED, "its reason");
-    is_noderole(&r, f.grandchild, ACTIVE, "all of them");
-    is_int(r.fx.sends.n, 0, "without a single attempt");
-    rig_done(&r);
-}
-
-static void test_reboot_reruns_what_does_not_survive_it(void)
-{
-    struct rig r;
-    rig_init(&r, 1, 9);
-    struct rig_plan m = rig_plan(&r);
-    uint32_t hard = rig_def(&m, (struct plan_def){.flags = DEF_F_SURVIVES_REBOOT});
-    uint32_t soft = rig_def(&m, (struct plan_def){0});
-    rig_noderole(&m, 1, 0, NONE);
-    uint32_t a = rig_task(&m, hard, 0, 1, NONE);
-    rig_noderole(&m, 1, 0, NONE);
-    uint32_t b = rig_task(&m, soft, 0, 1, NONE);
-    rig_apply(&m);
-    rig_finish(&r);
-    rig_do(&r, (struct event){.kind = EVENT_NODE_SEEN, .id = 1, .a = 101, .b = 202});
-    is_task(&r, a, DONE, "survives_reboot: cut off");
-    is_int(rig_view(&r, a).attempt, 1, "without an attempt");
-    is_task(&r, b, RUNNING, "the other runs again");
-    is_reason(rig_nr(&r, 2).reason, REBOOT, "its reason");
-    rig_done(&r);
-}
-
-static void test_rerun_always_and_forced_runs(void)
-{
-    struct rig r;
-    struct family f = family_active(&r, NODEROLE_F_RERUN_ALWAYS);
-    rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 1});
-    rig_do(&r, (struct event){.kind = EVENT_NODE_SEEN, .id = 1, .a = 101, .b = 201});
-    is_task(&r, f.p, DONE, "the parent is cut off");
-    is_task(&r, f.c, RUNNING, "rerun: always is not");
-    rig_finish(&r);
-    rerun_one(&r, f.parent);
-    is_task(&r, f.p, RUNNING, "an operator's re-run runs, changed or not");
-    rig_done(&r);
-}
-
-static void test_destructive(void)
-{
-    struct rig r;
-    struct family f = family_active(&r, NODEROLE_F_DESTRUCTIVE);
-    uint32_t incarnation = rig_nr(&r, f.child).incarnation;
-    rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 2});
-    rig_do(&r, (struct event){.kind = EVENT_NODE_SEEN, .id = 2, .a = 102, .b = 999});
-    is_noderole(&r, f.child, ACTIVE, "never run again by itself, whatever the boot");
-    is_int(rig_view(&r, f.c).attempt, 1, "without an attempt");
-    is_int(rig_nr(&r, f.child).incarnation, incarnation, "and stays the same incarnation");
-    data_set(&r, f.child, 70);
-    is_noderole(&r, f.child, ACTIVE, "nor by new data");
-    rerun_one(&r, f.child);
-    rig_result(&r, f.c, OUTCOME_OK);
-    is_int(rig_nr(&r, f.child).incarnation, incarnation + 1, "a run makes another of it");
-    rerun_one(&r, f.grandchild);
-    rig_finish(&r);
-    rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 3});
-    rerun_one(&r, f.child);
-    rig_result(&r, f.c, OUTCOME_OK);
-    rig_do(&r, (struct event){.kind = EVENT_NODE_SEEN, .id = 3, .a = 103, .b = 203});
-    is_task(&r, f.g, RUNNING, "which its children's inputs show");
-    rig_done(&r);
-}
-
-static void test_cut_off_needs_all_parents_active(void)
-{
-    struct rig r;
-    rig_init(&r, 3, 9);
-    struct rig_plan m = rig_plan(&r);
-    uint32_t d = rig_def(&m, (struct plan_def){.flags = DEF_F_SURVIVES_REBOOT});
-    uint32_t one = rig_noderole(&m, 1, 0, NONE);
-    uint32_t a = rig_task(&m, d, 0, 2, NONE);
-    uint32_t two = rig_noderole(&m, 2, 0, NONE);
-    uint32_t b = rig_task(&m, d, 0, 2, NONE);
-    rig_noderole(&m, 3, 0, IDS(one, two));
-    uint32_t c = rig_task(&m, d, 0, 1, IDS(a, b));
-    rig_apply(&m);
-    rig_finish(&r);
-    rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 1});
-    rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 2});
-    rig_do(&r, (struct event){.kind = EVENT_NODE_SEEN, .id = 1, .a = 101, .b = 201});
-    is_task(&r, c, PENDING, "one parent is back");
-    rig_do(&r, (struct event){.kind = EVENT_NODE_SEEN, .id = 2, .a = 102, .b = 202});
-    is_task(&r, c, DONE, "both are");
-    is_int(rig_view(&r, c).attempt, 1, "nothing ran twice");
+    rig_init(&r, 3);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a c@3<b");
+    rig_do(&r, EVENT_NODE_DEAD, 1);
+    is_int(rig_nr(&r, "b").generation, 1, "a descendant that has not begun keeps its run");
+    rig_seen(&r, 1, 101, 1);
+    is_text(rig_started(&r), "a", "the lost task starts again");
     rig_done(&r);
 }
 
 int main(void)
 {
-    test_states_of_a_noderole();
-    test_error_blocks_all_descendants_at_once();
-    test_running_attempts_of_a_lost_noderole_end_and_count_for_nothing();
-    test_what_has_not_begun_is_not_touched_by_a_loss();
-    test_waiting_task_of_a_lost_noderole_ends_at_once();
-    test_large_cone_is_told();
-    test_refresh_keeps_children_in_service();
-    test_changed_exports_refresh_children();
-    test_changes_while_queued_replace_the_data();
-    test_changes_while_running_queue_exactly_one_more_run();
-    test_lost_while_stale();
-    test_failed_refresh_waits_for_a_person();
-    test_cut_off_after_return();
-    test_reboot_reruns_what_does_not_survive_it();
-    test_rerun_always_and_forced_runs();
-    test_destructive();
-    test_cut_off_needs_all_parents_active();
+    chain();
+    diamond();
+    error_blocks_descendants();
+    running_descendant_is_superseded();
+    loss_of_what_waits();
+    same_boot_is_unchanged();
+    new_boot_runs_by_digest();
+    reboot_while_alive_refreshes();
+    replaced_machine();
+    dead_node_loses_attempts();
+    not_begun_is_not_lost();
     return tap_done();
 }

@@ -1,361 +1,248 @@
-/* test_nodes.c - what we believe of nodes: unknown, alive, away, dead, replaced, unavailable,
- * frozen
- *
- * Section 7 of the engine's rules.
+/* test_nodes.c - what is believed of nodes and what follows from it (RFC 01, section 7)
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine_rig.h"
+#include "rig.h"
 
-#define is_alive(r, id, want, ...)                                                                 \
-    is_text(alive_state_name(rig_node((r), (id)).alive), alive_state_name(ALIVE_##want),           \
-            __VA_ARGS__)
-
-static int silent(struct rig *r, uint32_t node)
+static const char *alive(const struct rig *r, uint32_t id)
 {
-    return rig_do(r, (struct event){.kind = EVENT_NODE_SILENT, .id = node});
-}
-static int seen(struct rig *r, uint32_t node, uint64_t machine, uint64_t boot)
-{
-    return rig_do(r, (struct event){.kind = EVENT_NODE_SEEN, .id = node, .a = machine, .b = boot});
-}
-static int available(struct rig *r, uint32_t node, bool yes)
-{
-    return rig_do(r, (struct event){.kind = EVENT_NODE_AVAILABLE, .id = node, .flag = yes});
-}
-
-static void test_starts_need_a_live_node(void)
-{
-    struct rig r;
-    rig_init(&r, 0, 9);
-    rig_do(&r, (struct event){.kind = EVENT_NODE_ADD, .id = 1, .n = 1, .flag = 1});
-    uint32_t inside = rig_one(&r, 1, (struct plan_def){0});
-    is_alive(&r, 1, UNKNOWN, "never seen");
-    is_task(&r, inside, READY, "what reaches into the node waits");
-    uint32_t outside = rig_one(&r, 1, (struct plan_def){.flags = DEF_F_OUTSIDE});
-    is_task(&r, outside, RUNNING, "what reaches a provider does not");
-    rig_result(&r, outside, OUTCOME_OK);
-    seen(&r, 1, 11, 12);
-    is_task(&r, inside, RUNNING, "seen");
-    rig_done(&r);
-}
-
-static void test_death_takes_probes_and_time(void)
-{
-    struct rig r;
-    rig_init_with(&r, 10, 9, &(struct anneal_options){.dead_after_ms = 10000, .dead_probes = 3});
-    uint32_t t = rig_one(&r, 1, (struct plan_def){0});
-    silent(&r, 1);
-    silent(&r, 1);
-    silent(&r, 1);
-    is_alive(&r, 1, ALIVE, "three probes at once are not enough");
-    r.now_ms += 9999;
-    silent(&r, 1);
-    is_alive(&r, 1, ALIVE, "nor is time a little short");
-    r.now_ms += 1;
-    silent(&r, 1);
-    is_alive(&r, 1, DEAD, "ten seconds and three probes are");
-    is_task(&r, t, READY, "what ran there is lost and may run again");
-    is_int(rig_view(&r, t).attempt, 1, "not before the node is back");
-    silent(&r, 1);
-    is_alive(&r, 1, DEAD, "it cannot get worse");
-    rig_done(&r);
-
-    rig_init_with(&r, 10, 9, &(struct anneal_options){.dead_after_ms = 10000, .dead_probes = 3});
-    silent(&r, 2);
-    r.now_ms += 20000;
-    silent(&r, 2);
-    is_alive(&r, 2, ALIVE, "time without probes is not enough");
-    seen(&r, 2, 102, 202);
-    is_int(rig_node(&r, 2).silent_ms, 0, "an answer ends the silence");
-    silent(&r, 2);
-    silent(&r, 2);
-    silent(&r, 2);
-    is_alive(&r, 2, ALIVE, "and the count begins anew");
-    rig_done(&r);
-}
-
-static void test_outside_attempts_survive_their_node(void)
-{
-    struct rig r;
-    rig_init(&r, 1, 9);
-    rig_do(&r, (struct event){.kind = EVENT_NODE_SLOTS, .id = 1, .n = 2});
-    uint32_t out = rig_one(&r, 1, (struct plan_def){.flags = DEF_F_OUTSIDE});
-    uint32_t in = rig_one(&r, 1, (struct plan_def){0});
-    rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 1});
-    ok(!anneal_attempt_open(r.a, in, 1), "an attempt on the node is lost with it");
-    ok(anneal_attempt_open(r.a, out, 1), "one that runs elsewhere is not");
-    is_task(&r, out, PENDING, "its noderole is");
-    rig_result(&r, out, OUTCOME_OK);
-    is_task(&r, out, RUNNING, "when it has ended, the new run needs no live node");
-    is_int(rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 1}), ERR_CONFLICT,
-           "dead is dead");
-    rig_done(&r);
+    struct node_view v = {0};
+    anneal_node(r->a, id, &v);
+    return alive_state_name(v.alive);
 }
 
 static void silence(struct rig *r, uint32_t from, uint32_t to)
 {
-    for (int probe = 0; probe < 3; probe++) {
-        for (uint32_t id = from; id <= to; id++)
-            silent(r, id);
-        r->now_ms += 30000;
-    }
-    for (uint32_t id = from; id <= to; id++)
-        silent(r, id);
+    for (uint32_t n = from; n <= to; n++)
+        rig_do(r, EVENT_NODE_SILENT, n);
 }
 
-static void test_suspect_self(void)
+static void silent_to_dead(void)
 {
     struct rig r;
-    rig_init(&r, 20, 9);
+    rig_init(&r, 1);
+    silence(&r, 1, 1);
+    r.now += 30000;
+    silence(&r, 1, 1);
+    r.now += 29999;
+    silence(&r, 1, 1);
+    is_text(alive(&r, 1), "alive", "three probes in less than 60 s are not enough");
+    r.now += 1;
+    silence(&r, 1, 1);
+    is_text(alive(&r, 1), "dead", "enough probes over enough time: dead");
+    rig_done(&r);
+
+    rig_init(&r, 1);
+    silence(&r, 1, 1);
+    r.now += 90000;
+    silence(&r, 1, 1);
+    is_text(alive(&r, 1), "alive", "two probes are too few, however far apart");
+    silence(&r, 1, 1);
+    is_text(alive(&r, 1), "dead", "the third is enough");
+    rig_done(&r);
+}
+
+static void an_answer_ends_silence(void)
+{
+    struct rig r;
+    struct node_view v;
+    rig_init(&r, 1);
+    silence(&r, 1, 1);
+    silence(&r, 1, 1);
+    rig_seen(&r, 1, 101, 1);
+    anneal_node(r.a, 1, &v);
+    is_int(v.silent_ms, 0, "an answer ends the silence");
+    r.now += 90000;
+    silence(&r, 1, 1);
+    is_text(alive(&r, 1), "alive", "and the count begins anew");
+    rig_seen(&r, 1, 101, 1);
+    rig_seen(&r, 1, 101, 1);
+    is_int(r.fx.changes.n, 0, "a report that tells nothing new changes nothing");
+    rig_done(&r);
+}
+
+static void suspect(struct rig *r)
+{
+    rig_init(r, 8);
+    rig_plan(r, RIG_OP, "a@1");
+    rig_ok(r, "a");
+    silence(r, 1, 6);
+    r->now += 60000;
+    silence(r, 1, 6);
+    ok(!anneal_suspect(r->a), "not before a death is due");
+    silence(r, 1, 6);
+}
+
+static void suspect_self(void)
+{
+    struct rig r;
+    suspect(&r);
+    ok(anneal_suspect(r.a), "so many silent at once: the fault is more likely ours");
+    is_text(alive(&r, 1), "alive", "nobody is declared dead");
+    is_text(rig_states(&r, "a"), "ACTIVE", "and nothing is lost");
+    rig_seen(&r, 1, 101, 1);
+    rig_seen(&r, 2, 102, 1);
+    ok(anneal_suspect(r.a), "until half of them have answered");
+    rig_seen(&r, 3, 103, 1);
+    ok(!anneal_suspect(r.a), "then it is over");
+    silence(&r, 4, 4);
+    is_text(alive(&r, 4), "dead", "and who is still silent is dead");
+    rig_done(&r);
+}
+
+static void suspect_confirmed(void)
+{
+    struct rig r;
+    suspect(&r);
+    rig_do(&r, EVENT_DEAD_CONFIRM, 0);
+    ok(!anneal_suspect(r.a), "an operator's word ends it");
+    for (uint32_t n = 1; n <= 8; n++)
+        is_text(alive(&r, n), n <= 6 ? "dead" : "alive", "confirmed: node %u", n);
+    is_text(rig_states(&r, "a"), "TODO", "what was on them is lost");
+    is_int(rig_try(&r, (struct event){.kind = EVENT_DEAD_CONFIRM}), -ERR_CONFLICT,
+           "nothing is left to confirm");
+    rig_done(&r);
+}
+
+static void few_are_no_suspicion(void)
+{
+    struct rig r;
+    rig_init(&r, 8);
     silence(&r, 1, 4);
-    is_alive(&r, 4, DEAD, "four of twenty are dead");
-    ok(!anneal_suspect(r.a), "that is within what happens");
-    rig_done(&r);
-
-    rig_init(&r, 20, 9);
-    silence(&r, 1, 6);
-    ok(anneal_suspect(r.a), "six of twenty together: the fault is more likely ours");
-    is_alive(&r, 1, ALIVE, "none is declared dead");
-    seen(&r, 1, 101, 201);
-    seen(&r, 2, 102, 202);
-    ok(anneal_suspect(r.a), "two of six answer");
-    seen(&r, 3, 103, 203);
-    ok(!anneal_suspect(r.a), "half of them do: it was not us");
-    silent(&r, 6);
-    is_alive(&r, 6, DEAD, "who is still silent is dead");
-    rig_done(&r);
-
-    rig_init(&r, 20, 9);
-    is_int(rig_do(&r, (struct event){.kind = EVENT_DEAD_CONFIRM}), ERR_CONFLICT,
-           "nothing to confirm");
-    silence(&r, 1, 6);
-    silent(&r, 7);
-    is_int(rig_do(&r, (struct event){.kind = EVENT_DEAD_CONFIRM}), 0, "an operator's word");
-    is_alive(&r, 1, DEAD, "they are dead");
-    is_alive(&r, 6, DEAD, "all of them");
-    is_alive(&r, 7, ALIVE, "but for one that only just fell silent");
-    ok(!anneal_suspect(r.a), "and no longer suspected");
-    rig_done(&r);
-}
-
-static void test_few_nodes_are_never_a_crowd(void)
-{
-    struct rig r;
-    rig_init(&r, 4, 9);
+    r.now += 60000;
     silence(&r, 1, 4);
-    is_alive(&r, 4, DEAD, "four of four, below the least number that counts");
+    silence(&r, 1, 4);
+    is_text(alive(&r, 4), "dead", "fewer than five are just dead");
+    ok(!anneal_suspect(r.a), "and no suspicion");
     rig_done(&r);
 }
 
-static void test_away(void)
+static void one_word_is_enough(void)
 {
     struct rig r;
-    rig_init(&r, 2, 9);
-    struct rig_plan m = rig_plan(&r);
-    uint32_t soft = rig_def(&m, (struct plan_def){0});
-    uint32_t down = rig_def(&m, (struct plan_def){.flags = DEF_F_TAKES_DOWN, .hold = HOLD_NODE});
-    uint32_t below = rig_noderole(&m, 1, 0, NONE);
-    uint32_t b = rig_task(&m, soft, 0, 1, NONE);
-    rig_noderole(&m, 1, 0, NONE);
-    uint32_t reboot = rig_task(&m, down, 0, 1, IDS(b));
-    rig_apply(&m);
-    rig_result(&r, b, OUTCOME_OK);
-    is_task(&r, reboot, RUNNING, "a task takes its node down");
-    is_alive(&r, 1, AWAY, "which is expected to fall silent");
-    for (int i = 0; i < 9; i++) {
-        r.now_ms += 30000;
-        silent(&r, 1);
+    suspect(&r);
+    rig_do(&r, EVENT_NODE_DEAD, 1);
+    is_text(alive(&r, 1), "dead", "an operator may declare one dead at any time");
+    is_text(alive(&r, 2), "alive", "and only that one");
+    rig_done(&r);
+}
+
+static void away(void)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    rig_def(&r, (struct plan_def){.flags = DEF_F_TAKES_DOWN});
+    rig_plan(&r, RIG_OP, "a@1 boot@1=1>a after@1>boot child@2<a");
+    rig_ok(&r, "a");
+    is_text(rig_started(&r), "boot child", "what takes its node down starts");
+    is_text(alive(&r, 1), "away", "its node is away");
+    rig_ok(&r, "child");
+    for (int i = 0; i < 5; i++) {
+        r.now += 60000;
+        silence(&r, 1, 1);
     }
-    is_alive(&r, 1, AWAY, "however long");
-    is_noderole(&r, below, ACTIVE, "nothing ripples");
-    rig_again(&r, reboot, 1000);
-    rig_tick(&r, 1000);
-    is_task(&r, reboot, RUNNING, "it is asked again while the node is away");
-    seen(&r, 1, 101, 777);
-    is_alive(&r, 1, AWAY, "seen, but it is the task's word that counts");
-    is_noderole(&r, below, ACTIVE, "a planned boot re-runs nothing");
-    rig_result(&r, reboot, OUTCOME_OK);
-    is_alive(&r, 1, ALIVE, "it has ended");
-    seen(&r, 1, 101, 777);
-    is_int(r.fx.sends.n, 0, "and all is as it should be");
+    is_text(alive(&r, 1), "away", "silence is expected");
+    is_text(rig_states(&r, "a child"), "ACTIVE ACTIVE", "nothing ripples");
+    rig_again(&r, "boot", 1000);
+    rig_after(&r, 1000);
+    is_text(rig_started(&r), "boot/1", "it is asked while the node is away");
+    rig_seen(&r, 1, 101, 2);
+    rig_ok(&r, "boot");
+    is_text(alive(&r, 1), "alive", "when it ends the node counts as alive");
+    is_text(rig_started(&r), "after", "and work goes on there");
+    is_text(rig_states(&r, "boot"), "ACTIVE", "the boot it made does not undo it");
     rig_done(&r);
 }
 
-static void test_new_boot_seen_after_the_end(void)
+static void available(void)
 {
     struct rig r;
-    rig_init(&r, 1, 9);
-    uint32_t reboot = rig_one(&r, 1, (struct plan_def){.flags = DEF_F_TAKES_DOWN});
-    rig_result(&r, reboot, OUTCOME_OK);
-    is_alive(&r, 1, ALIVE, "the task says that the node is back");
-    seen(&r, 1, 101, 778);
-    is_task(&r, reboot, DONE, "its new boot is no reason to boot it again");
-    is_int(rig_view(&r, reboot).attempt, 1, "without end");
-    seen(&r, 1, 101, 779);
-    is_task(&r, reboot, RUNNING, "a boot that nobody planned is");
+    rig_init(&r, 1);
+    rig_step(&r, (struct event){.kind = EVENT_NODE_AVAILABLE, .id = 1, .flag = 0});
+    rig_plan(&r, RIG_OP, "a@1");
+    is_text(rig_started(&r), "", "no starts on an unavailable node");
+    rig_step(&r, (struct event){.kind = EVENT_NODE_AVAILABLE, .id = 1, .flag = 1});
+    is_text(rig_started(&r), "a", "until it is available");
+    rig_step(&r, (struct event){.kind = EVENT_NODE_AVAILABLE, .id = 1, .flag = 1});
+    is_int(r.fx.changes.n, 0, "said twice is said once");
     rig_done(&r);
 }
 
-static void test_return_with_another_boot(void)
+static void unknown_is_not_alive(void)
 {
     struct rig r;
-    rig_init(&r, 1, 9);
-    uint32_t t = rig_one(&r, 1, (struct plan_def){0});
-    rig_result(&r, t, OUTCOME_OK);
-    rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 1});
-    seen(&r, 1, 101, 201);
-    is_task(&r, t, DONE, "same machine, same boot: unchanged");
-    is_int(rig_view(&r, t).attempt, 1, "nothing runs");
-    rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 1});
-    seen(&r, 1, 101, 888);
-    is_task(&r, t, RUNNING, "another boot: it runs again");
+    rig_init(&r, 0);
+    rig_def(&r, (struct plan_def){.flags = DEF_F_OUTSIDE});
+    rig_step(&r, (struct event){.kind = EVENT_NODE_ADD, .id = 1, .n = 2, .flag = 1});
+    rig_plan(&r, RIG_OP, "make@1=1 inside@1");
+    is_text(rig_started(&r), "make", "what reaches elsewhere needs no living node");
+    rig_seen(&r, 1, 101, 1);
+    is_text(rig_started(&r), "inside", "what reaches into it does");
     rig_done(&r);
 }
 
-static void test_replaced(void)
+static void freeze_on_error(void)
 {
     struct rig r;
-    rig_init(&r, 2, 9);
-    struct rig_plan m = rig_plan(&r);
-    uint32_t d = rig_def(&m, (struct plan_def){.flags = DEF_F_SURVIVES_REBOOT});
-    uint32_t parent = rig_noderole(&m, 1, 0, NONE);
-    uint32_t p = rig_task(&m, d, 0, 2, NONE);
-    uint32_t child = rig_noderole(&m, 2, 0, IDS(parent));
-    uint32_t c = rig_task(&m, d, 0, 1, IDS(p));
-    rig_noderole(&m, 1, 0, IDS(child)); /* has not begun */
-    uint32_t late = rig_task(&m, d, 0, 1, IDS(c));
-    rig_apply(&m);
-    rig_result(&r, p, OUTCOME_OK);
-    uint32_t incarnation = rig_nr(&r, parent).incarnation;
-    seen(&r, 1, 666, 201);
-    is_noderole(&r, parent, ERROR, "another machine under its name");
-    is_reason(rig_view(&r, p).reason, REPLACED, "its reason");
-    is_int(rig_nr(&r, parent).incarnation, incarnation + 1, "another incarnation");
-    is_noderole(&r, child, BLOCKED, "its children are lost");
-    is_int(rig_view(&r, late).reason == REASON_REPLACED, 0, "what never ran there is not touched");
-    rig_do(&r, (struct event){.kind = EVENT_RETRY_NODEROLE, .id = parent});
-    is_task(&r, p, RUNNING, "a person says: make it what the old one was");
-    rig_finish(&r);
-    is_noderole(&r, child, ACTIVE, "and everything follows");
-    is_int(rig_view(&r, c).attempt, 2, "the child ran again: its parent is another one");
+    struct node_view v;
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1 b@1 c@2");
+    rig_step(&r, (struct event){.kind = EVENT_POLICY_SET, .flag = 1});
+    rig_fail(&r, "a");
+    is_text(rig_started(&r), "", "by policy an error freezes its node");
+    anneal_node(r.a, 1, &v);
+    ok(v.frozen && v.errors == 1, "which says so");
+    rig_step(&r, (struct event){.kind = EVENT_POLICY_SET, .flag = 0});
+    is_text(rig_started(&r), "b", "without it other work goes on");
     rig_done(&r);
 }
 
-static void test_unavailable(void)
+static void frozen_until_retried(void)
 {
     struct rig r;
-    rig_init_with(&r, 1, 9, &(struct anneal_options){.stop_grace_ms = 1000});
-    rig_do(&r, (struct event){.kind = EVENT_NODE_SLOTS, .id = 1, .n = 3});
-    uint32_t runs = rig_one(&r, 1, (struct plan_def){.timeout_ms = 5000});
-    uint32_t waits = rig_one(&r, 1, (struct plan_def){.deadline_ms = 20000});
-    rig_again(&r, waits, 3000);
-    r.now_ms += 1000;
-    available(&r, 1, false);
-    uint32_t late = rig_one(&r, 1, (struct plan_def){.flags = DEF_F_OUTSIDE});
-    is_task(&r, late, READY, "no starts, not even of what reaches elsewhere");
-    rig_tick(&r, 3600000);
-    is_task(&r, waits, WAITING, "no asks");
-    ok(!rig_stopped(&r, runs), "deadlines stand still");
-    is_int(anneal_next_timer(r.a) == UINT64_MAX, 1, "nothing is armed");
-    rig_result(&r, runs, OUTCOME_OK);
-    is_task(&r, runs, DONE, "results still apply");
-    available(&r, 1, true);
-    is_task(&r, late, RUNNING, "available again");
-    is_task(&r, waits, WAITING, "its time goes on where it stood");
-    rig_tick(&r, 1999);
-    is_task(&r, waits, WAITING, "two of its three seconds were left");
-    rig_tick(&r, 1);
-    is_task(&r, waits, RUNNING, "and are over");
-    is_int(available(&r, 1, true), 0, "saying it twice is harmless");
+    rig_init(&r, 1);
+    rig_step(&r, (struct event){.kind = EVENT_POLICY_SET, .flag = 1});
+    rig_plan(&r, RIG_OP, "a@1#5 b@1");
+    rig_fail(&r, "a");
+    rig_do(&r, EVENT_RETRY_TASK, rig_task(&r, "a"));
+    is_text(rig_started(&r), "a", "a retry thaws it: no noderole is in error");
+    rig_ok(&r, "a");
+    is_text(rig_started(&r), "b", "and the rest follows");
     rig_done(&r);
 }
 
-static void test_answers_while_unavailable(void)
+static void gone(void)
 {
     struct rig r;
-    rig_init_with(&r, 1, 9, &(struct anneal_options){.stop_grace_ms = 1000});
-    uint32_t t = rig_one(&r, 1, (struct plan_def){.deadline_ms = 3600000});
-    available(&r, 1, false);
-    rig_again(&r, t, 5000);
-    rig_tick(&r, 600000);
-    available(&r, 1, true);
-    rig_tick(&r, 4999);
-    is_task(&r, t, WAITING, "what it asked for counts from the moment its clock runs again");
-    rig_tick(&r, 1);
-    is_task(&r, t, RUNNING, "five seconds");
-    available(&r, 1, false);
-    rig_do(&r, (struct event){.kind = EVENT_CANCEL, .id = RIG_OP, .flag = 1});
-    ok(rig_stopped(&r, t), "an abort reaches it");
-    rig_tick(&r, 600000);
-    available(&r, 1, true);
-    rig_tick(&r, 999);
-    ok(anneal_attempt_open(r.a, t, 1), "it has the whole grace, and no more");
-    rig_tick(&r, 1);
-    ok(!anneal_attempt_open(r.a, t, 1), "then it is lost");
-    rig_done(&r);
-}
-
-static void test_freeze_policy(void)
-{
-    struct rig r;
-    rig_init(&r, 2, 9);
-    uint32_t bad = rig_one(&r, 1, (struct plan_def){0}),
-             other = rig_one(&r, 1, (struct plan_def){0});
-    uint32_t elsewhere = rig_one(&r, 2, (struct plan_def){0});
-    rig_result(&r, bad, OUTCOME_FAILED);
-    is_task(&r, other, RUNNING, "an error does not stop its node's other work");
-    rig_result(&r, other, OUTCOME_OK);
-    rig_do(&r, (struct event){.kind = EVENT_POLICY_SET, .flag = 1});
-    uint32_t third = rig_one(&r, 1, (struct plan_def){0});
-    ok(rig_node(&r, 1).frozen, "unless the policy says so");
-    is_task(&r, third, READY, "nothing starts there");
-    rig_result(&r, elsewhere, OUTCOME_OK);
-    uint32_t fourth = rig_one(&r, 2, (struct plan_def){0});
-    is_task(&r, fourth, RUNNING, "elsewhere it does");
-    rig_do(&r, (struct event){.kind = EVENT_RETRY_TASK, .id = bad});
-    ok(rig_sent(&r, bad) || rig_sent(&r, third), "with the error gone the node thaws");
-    rig_result(&r, bad, OUTCOME_FAILED);
-    rig_finish(&r);
-    uint32_t fifth = rig_one(&r, 1, (struct plan_def){0});
-    is_task(&r, fifth, READY, "frozen again");
-    rig_do(&r, (struct event){.kind = EVENT_POLICY_SET});
-    is_task(&r, fifth, RUNNING, "or with the policy");
-    rig_done(&r);
-}
-
-static void test_add_and_gone(void)
-{
-    struct rig r;
-    rig_init(&r, 2, 9);
-    rig_one(&r, 1, (struct plan_def){0});
-    is_int(rig_do(&r, (struct event){.kind = EVENT_NODE_ADD, .id = 1}), ERR_EXISTS, "exists");
-    is_int(rig_do(&r, (struct event){.kind = EVENT_NODE_ADD, .id = 0}), ERR_EXISTS, "nobody");
-    is_int(rig_do(&r, (struct event){.kind = EVENT_NODE_ADD, .id = 9, .extra = 44}), ERR_INVALID,
-           "no such aliveness");
-    is_int(rig_do(&r, (struct event){.kind = EVENT_NODE_GONE, .id = 1}), ERR_CONFLICT,
-           "a node with noderoles stays");
-    silent(&r, 2);
-    is_int(rig_do(&r, (struct event){.kind = EVENT_NODE_GONE, .id = 2}), 0, "one without may go");
-    ok(rig_node(&r, 2).gone, "it is gone");
-    is_int(silent(&r, 2), ERR_NOT_FOUND, "nobody asks for it any more");
-    is_int(available(&r, 77, true), ERR_NOT_FOUND, "nor for one that never was");
+    struct node_view v;
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1");
+    is_int(rig_try(&r, (struct event){.kind = EVENT_NODE_GONE, .id = 1}), -ERR_CONFLICT,
+           "a node with noderoles cannot go");
+    rig_do(&r, EVENT_NODE_GONE, 2);
+    anneal_node(r.a, 2, &v);
+    ok(v.gone, "an empty one can");
+    is_int(rig_try(&r, (struct event){.kind = EVENT_NODE_SEEN, .id = 2}), -ERR_NOT_FOUND,
+           "and is not heard of again");
+    is_int(rig_try(&r, (struct event){.kind = EVENT_NODE_ADD, .id = 1, .n = 1}), -ERR_EXISTS,
+           "a node that exists is not added");
+    is_int(rig_try(&r, (struct event){.kind = EVENT_NODE_ADD, .id = 5, .extra = 99}), -ERR_INVALID,
+           "nor one in no state");
     rig_done(&r);
 }
 
 int main(void)
 {
-    test_starts_need_a_live_node();
-    test_death_takes_probes_and_time();
-    test_outside_attempts_survive_their_node();
-    test_suspect_self();
-    test_few_nodes_are_never_a_crowd();
-    test_away();
-    test_new_boot_seen_after_the_end();
-    test_return_with_another_boot();
-    test_replaced();
-    test_unavailable();
-    test_answers_while_unavailable();
-    test_freeze_policy();
-    test_add_and_gone();
+    silent_to_dead();
+    an_answer_ends_silence();
+    suspect_self();
+    suspect_confirmed();
+    few_are_no_suspicion();
+    one_word_is_enough();
+    away();
+    available();
+    unknown_is_not_alive();
+    freeze_on_error();
+    frozen_until_retried();
+    gone();
     return tap_done();
 }

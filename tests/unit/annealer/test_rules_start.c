@@ -1,4 +1,4 @@
-/* test_start.c - what starts, in which order, within which limits
+/* test_rules_start.c - what starts, in which order, within which limits
  *
  * Section 4 of the engine's rules: start order, fairness, slots, pools and spans, jigs, stall.
  */
