@@ -67,6 +67,7 @@ struct sim_options { /* 0: drawn from the seed */
     uint64_t faults; /* bits 1 << enum sim_fault */
     bool verbose;    /* print every step */
     bool verify;     /* restore and replay after every group: slow, and the run stays the same */
+    uint32_t trip;   /* pretend that a check fails at this event: to try what follows a failure */
 };
 
 #define SIM_COUNTS(X)                                                                              \

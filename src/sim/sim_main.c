@@ -26,7 +26,8 @@ struct request {
 
 static const char usage[] =
     "usage: anneal sim [--seed N | --seeds A..B] [--events N] [--nodes N] [--noderoles N]\n"
-    "                  [--faults all|none|LIST] [--jobs N] [--no-shrink] [--verify] [--verbose]\n";
+    "                  [--faults all|none|LIST] [--jobs N] [--no-shrink] [--verify] [--verbose]\n"
+    "                  [--trip N: pretend that a check fails at event N]\n";
 
 static bool number(const char *text, uint64_t most, uint64_t *ret)
 {
@@ -67,6 +68,8 @@ static bool option(struct request *q, const char *name, const char *value)
         q->run.nodes = (uint32_t)n;
     else if (!strcmp(name, "--noderoles") && number(value, 1000000, &n) && n > 0)
         q->run.noderoles = (uint32_t)n;
+    else if (!strcmp(name, "--trip") && number(value, 1000000000, &n) && n > 0)
+        q->run.trip = (uint32_t)n;
     else if (!strcmp(name, "--jobs") && number(value, JOBS_MOST, &n) && n > 0)
         q->jobs = (uint32_t)n;
     else

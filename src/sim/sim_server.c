@@ -25,6 +25,8 @@ int sim_server_feed(struct sim *s, struct event *ev, const struct commit_note *n
         return r;
     }
     s->report->events++;
+    if (s->opt.trip && s->report->events >= s->opt.trip)
+        sim_fail(s, "trip: event %u was reached", s->opt.trip);
     if (fx->changes.n > 0 || fx->attempts.n > 0) {
         for (size_t i = 0; i < fx->sends.n; i++)
             vec_push(&v->sends_open, fx->sends.at[i]);

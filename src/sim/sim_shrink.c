@@ -202,6 +202,8 @@ void sim_command(struct buf *b, const struct sim_options *o)
         buf_printf(b, " --noderoles %u", o->noderoles);
     if (o->verify)
         buf_puts(b, " --verify");
+    if (o->trip)
+        buf_printf(b, " --trip %u", o->trip);
     if (o->faults != SIM_FAULTS_ALL) {
         buf_puts(b, " --faults ");
         sim_faults_write(b, o->faults);

@@ -1,6 +1,7 @@
 /* test_seeds.c - a thousand worlds, each broken in every way and healed again
  *
- * test_seeds [SEEDS]: prints what was done, and fails with the shortest run that shows the same failure.
+ * test_seeds [SEEDS]: prints what was done, and fails with the shortest run that shows the same
+ * failure.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>

@@ -1,8 +1,8 @@
 /* engine_rig.h - a small engine under test: a clock, plans made by hand, and every step checked
  *
- * rig_do() applies an event; after each one that was accepted the invariants must hold and an engine restored from
- * the rows must be the same engine, so that no test has to ask for it.  Ids are given as they will be: the next
- * noderole of a rig_plan is the next noderole of the engine.
+ * rig_do() applies an event; after each one that was accepted the invariants must hold and an
+ * engine restored from the rows must be the same engine, so that no test has to ask for it.  Ids
+ * are given as they will be: the next noderole of a rig_plan is the next noderole of the engine.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESTS_ENGINE_RIG_H
@@ -16,7 +16,7 @@
 
 enum { RIG_MOST = 256, RIG_OP = 2 };
 #define IDS(...) (const uint32_t[]){__VA_ARGS__}, sizeof((const uint32_t[]){__VA_ARGS__}) / 4
-#define NONE NULL, 0
+#define NONE     NULL, 0
 
 struct rig {
     struct anneal *a;
@@ -66,7 +66,8 @@ __attribute__((unused)) static void rig_tick(struct rig *r, uint64_t ms)
     (void)rig_do(r, (struct event){.kind = EVENT_TICK});
 }
 
-/* An engine with one tenant, the standing operation, operation 2, jig 1 and `nodes` nodes that live. */
+/* An engine with one tenant, the standing operation, operation 2, jig 1 and `nodes` nodes that
+ * live. */
 __attribute__((unused)) static void rig_init_with(struct rig *r, uint32_t nodes, uint32_t capacity,
                                                   const struct anneal_options *o)
 {
@@ -74,8 +75,8 @@ __attribute__((unused)) static void rig_init_with(struct rig *r, uint32_t nodes,
     r->a = anneal_new(&r->opt);
     rig_do(r, (struct event){.kind = EVENT_TENANT_ADD, .id = 1});
     for (uint32_t op = 1; op <= RIG_OP; op++)
-        rig_do(r, (struct event){.kind = EVENT_OPERATION_ADD, .id = op, .n = 1,
-                                 .flag = CLASS_NORMAL});
+        rig_do(r,
+               (struct event){.kind = EVENT_OPERATION_ADD, .id = op, .n = 1, .flag = CLASS_NORMAL});
     rig_do(r, (struct event){.kind = EVENT_JIG_SET, .id = 1, .flag = 1, .n = 1000});
     rig_do(r, (struct event){.kind = EVENT_CAPACITY_SET, .n = capacity});
     for (uint32_t id = 1; id <= nodes; id++) {
@@ -105,8 +106,13 @@ struct rig_plan {
 
 __attribute__((unused)) static struct rig_plan rig_plan(struct rig *r)
 {
-    struct rig_plan m = {r, plan_new(), anneal_def_end(r->a), anneal_noderole_end(r->a),
-                         anneal_task_end(r->a), anneal_span_end(r->a), anneal_pool_end(r->a)};
+    struct rig_plan m = {r,
+                         plan_new(),
+                         anneal_def_end(r->a),
+                         anneal_noderole_end(r->a),
+                         anneal_task_end(r->a),
+                         anneal_span_end(r->a),
+                         anneal_pool_end(r->a)};
     m.p->defs = arena_new(&m.p->mem, struct plan_def, RIG_MOST);
     m.p->noderoles = arena_new(&m.p->mem, struct plan_noderole, RIG_MOST);
     m.p->tasks = arena_new(&m.p->mem, struct plan_task, RIG_MOST);
@@ -149,15 +155,19 @@ __attribute__((unused)) static uint32_t rig_span(struct rig_plan *m, const uint3
 }
 
 /* A noderole; cohort one above its highest parent. */
-__attribute__((unused)) static uint32_t rig_noderole(struct rig_plan *m, uint32_t node,
-                                                     uint8_t flags, const uint32_t *parents,
-                                                     uint32_t n)
+__attribute__((unused)) static uint32_t
+rig_noderole(struct rig_plan *m, uint32_t node, uint8_t flags, const uint32_t *parents, uint32_t n)
 {
     struct plan_noderole *nr = &m->p->noderoles[m->p->n_noderoles];
-    *nr = (struct plan_noderole){.role = str_of("role"), .node = node, .deployment = 1,
-                                 .cohort = 1, .flags = flags, .data = 1,
+    *nr = (struct plan_noderole){.role = str_of("role"),
+                                 .node = node,
+                                 .deployment = 1,
+                                 .cohort = 1,
+                                 .flags = flags,
+                                 .data = 1,
                                  .first_task = m->p->n_tasks,
-                                 .parents = rig_ids(m, parents, n), .n_parents = n};
+                                 .parents = rig_ids(m, parents, n),
+                                 .n_parents = n};
     for (uint32_t i = 0; i < n; i++) {
         struct noderole_view v = {0};
         uint32_t cohort = 0;
@@ -174,9 +184,12 @@ __attribute__((unused)) static uint32_t rig_noderole(struct rig_plan *m, uint32_
 __attribute__((unused)) static uint32_t rig_task(struct rig_plan *m, uint32_t def, uint32_t span,
                                                  uint32_t weight, const uint32_t *deps, uint32_t n)
 {
-    m->p->tasks[m->p->n_tasks] =
-        (struct plan_task){.noderole = m->noderole + m->p->n_noderoles - 1, .def = def,
-                           .span = span, .weight = weight, .deps = rig_ids(m, deps, n), .n_deps = n};
+    m->p->tasks[m->p->n_tasks] = (struct plan_task){.noderole = m->noderole + m->p->n_noderoles - 1,
+                                                    .def = def,
+                                                    .span = span,
+                                                    .weight = weight,
+                                                    .deps = rig_ids(m, deps, n),
+                                                    .n_deps = n};
     m->p->noderoles[m->p->n_noderoles - 1].n_tasks++;
     return m->task + m->p->n_tasks++;
 }
@@ -201,8 +214,8 @@ __attribute__((unused)) static int rig_apply(struct rig_plan *m)
     return rig_apply_to(m, RIG_OP);
 }
 
-/* The usual: one noderole of one task with this definition on a node, for the operation while it is open, else
- * for the standing one; returns the task. */
+/* The usual: one noderole of one task with this definition on a node, for the operation while it is
+ * open, else for the standing one; returns the task. */
 __attribute__((unused)) static uint32_t rig_one(struct rig *r, uint32_t node, struct plan_def d)
 {
     struct operation_view op = {0};
@@ -263,8 +276,11 @@ __attribute__((unused)) static bool rig_stopped(const struct rig *r, uint32_t t)
 __attribute__((unused)) static int rig_answer(struct rig *r, uint32_t t, uint32_t attempt,
                                               enum outcome o)
 {
-    return rig_do(r, (struct event){.kind = EVENT_RESULT, .id = t, .attempt = attempt,
-                                    .extra = rig_view(r, t).asks, .flag = (uint8_t)o,
+    return rig_do(r, (struct event){.kind = EVENT_RESULT,
+                                    .id = t,
+                                    .attempt = attempt,
+                                    .extra = rig_view(r, t).asks,
+                                    .flag = (uint8_t)o,
                                     .exit_code = o == OUTCOME_FAILED});
 }
 /* Of the live one. */
@@ -274,15 +290,21 @@ __attribute__((unused)) static int rig_result(struct rig *r, uint32_t t, enum ou
 }
 __attribute__((unused)) static int rig_again(struct rig *r, uint32_t t, uint64_t ms)
 {
-    return rig_do(r, (struct event){.kind = EVENT_RESULT, .id = t, .ms = ms,
+    return rig_do(r, (struct event){.kind = EVENT_RESULT,
+                                    .id = t,
+                                    .ms = ms,
                                     .attempt = rig_view(r, t).attempt,
-                                    .extra = rig_view(r, t).asks, .flag = OUTCOME_AGAIN});
+                                    .extra = rig_view(r, t).asks,
+                                    .flag = OUTCOME_AGAIN});
 }
 __attribute__((unused)) static int rig_exports(struct rig *r, uint32_t t, uint64_t exports)
 {
-    return rig_do(r, (struct event){.kind = EVENT_RESULT, .id = t, .a = exports,
+    return rig_do(r, (struct event){.kind = EVENT_RESULT,
+                                    .id = t,
+                                    .a = exports,
                                     .attempt = rig_view(r, t).attempt,
-                                    .extra = rig_view(r, t).asks, .flag = OUTCOME_OK});
+                                    .extra = rig_view(r, t).asks,
+                                    .flag = OUTCOME_OK});
 }
 /* Whatever runs succeeds, until nothing runs. */
 __attribute__((unused)) static void rig_finish(struct rig *r)

@@ -1,4 +1,5 @@
-/* test_rules_attempt.c - attempts where several rules meet: stops, pokes, resolutions, later runs */
+/* test_rules_attempt.c - attempts where several rules meet: stops, pokes, resolutions, later runs
+ */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "engine_rig.h"
 

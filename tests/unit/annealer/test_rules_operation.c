@@ -1,4 +1,5 @@
-/* test_rules_operation.c - requests: how they end, and what operators may do: cancel, resume, retry, re-run
+/* test_rules_operation.c - requests: how they end, and what operators may do: cancel, resume,
+ * retry, re-run
  *
  * Section 8 of the engine's rules, as far as the engine goes.
  */

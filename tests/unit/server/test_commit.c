@@ -1,7 +1,8 @@
-/* test_commit.c - the commit step: what a group holds, what it holds back, and what a crash leaves of it
+/* test_commit.c - the commit step: what a group holds, what it holds back, and what a crash leaves
+ * of it
  *
- * Engine, commit step and store are real; the store is in memory.  A crash is a second handle on the
- * same rows.
+ * Engine, commit step and store are real; the store is in memory.  A crash is a second handle on
+ * the same rows.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
@@ -62,14 +63,16 @@ static void bench_init(struct bench *b, uint32_t cone_large)
     feed_note(b, (struct event){.kind = EVENT_TENANT_ADD, .id = 1},
               &(struct commit_note){.fixed = &(struct row_tenant){.name = str_of("acme")}});
     for (uint32_t op = 1; op <= 2; op++)
-        feed(b, (struct event){.kind = EVENT_OPERATION_ADD, .id = op, .n = 1, .flag = CLASS_NORMAL});
+        feed(b,
+             (struct event){.kind = EVENT_OPERATION_ADD, .id = op, .n = 1, .flag = CLASS_NORMAL});
     feed_note(b, (struct event){.kind = EVENT_JIG_SET, .id = 1, .flag = 1, .n = 50},
               &(struct commit_note){.fixed = &(struct row_jig){.name = str_of("shell")}});
     feed(b, (struct event){.kind = EVENT_CAPACITY_SET, .n = 50});
     for (uint32_t id = 1; id <= TASKS; id++) {
         struct row_node fixed = {.name = str_of("web")};
-        feed_note(b, (struct event){.kind = EVENT_NODE_ADD, .id = id, .n = 1, .flag = 1,
-                                    .extra = ALIVE_ALIVE},
+        feed_note(b,
+                  (struct event){
+                      .kind = EVENT_NODE_ADD, .id = id, .n = 1, .flag = 1, .extra = ALIVE_ALIVE},
                   &(struct commit_note){.fixed = &fixed});
     }
 }
@@ -86,7 +89,10 @@ static int plant(struct bench *b)
 {
     SCOPED(plan) *p = plan_new();
     static const uint32_t parent[] = {PLAN_NEW | 0}, dep[] = {PLAN_NEW | 0};
-    struct plan_def def = {.name = str_of("t"), .role = str_of("r"), .jig = 1, .digest = 5,
+    struct plan_def def = {.name = str_of("t"),
+                           .role = str_of("r"),
+                           .jig = 1,
+                           .digest = 5,
                            .body = str_of("{\"type\":\"shell\"}")};
     p->defs = &def;
     p->n_defs = 1;
@@ -97,11 +103,19 @@ static int plant(struct bench *b)
         uint32_t *mine = arena_new(&p->mem, uint32_t, 2);
         mine[0] = parent[0];
         mine[1] = dep[0];
-        p->noderoles[i] = (struct plan_noderole){.role = str_of("r"), .node = i + 1, .cohort = 1 + (i > 0),
-                                                 .first_task = i, .n_tasks = 1, .parents = mine,
-                                                 .n_parents = i > 0, .user = str_of("{\"k\":1}")};
-        p->tasks[i] = (struct plan_task){.noderole = PLAN_NEW | i, .def = PLAN_NEW | 0, .weight = 1,
-                                         .deps = mine + 1, .n_deps = i > 0};
+        p->noderoles[i] = (struct plan_noderole){.role = str_of("r"),
+                                                 .node = i + 1,
+                                                 .cohort = 1 + (i > 0),
+                                                 .first_task = i,
+                                                 .n_tasks = 1,
+                                                 .parents = mine,
+                                                 .n_parents = i > 0,
+                                                 .user = str_of("{\"k\":1}")};
+        p->tasks[i] = (struct plan_task){.noderole = PLAN_NEW | i,
+                                         .def = PLAN_NEW | 0,
+                                         .weight = 1,
+                                         .deps = mine + 1,
+                                         .n_deps = i > 0};
     }
     plan_rebase(p, anneal_def_end(b->a), anneal_noderole_end(b->a), anneal_task_end(b->a),
                 anneal_span_end(b->a), anneal_pool_end(b->a));
@@ -112,8 +126,12 @@ static int answer(struct bench *b, uint32_t task, enum outcome o)
 {
     struct task_view v = {0};
     anneal_task(b->a, task, &v);
-    return feed_note(b, (struct event){.kind = EVENT_RESULT, .id = task, .attempt = v.attempt,
-                                       .extra = v.asks, .flag = (uint8_t)o},
+    return feed_note(b,
+                     (struct event){.kind = EVENT_RESULT,
+                                    .id = task,
+                                    .attempt = v.attempt,
+                                    .extra = v.asks,
+                                    .flag = (uint8_t)o},
                      &(struct commit_note){.text = "all well", .wall_ms = 1700000000123});
 }
 
@@ -197,7 +215,8 @@ static void test_rows_once_messages_held_back(void)
     feed(&b, (struct event){.kind = EVENT_TICK});
     struct group *g = write_some(&b, SIZE_MAX);
     is_int(count_ops(g, ROWS_TASK, ROW_INSERT, 2), 1, "a new task is inserted");
-    is_int(count_ops(g, ROWS_TASK, ROW_UPDATE, 2) <= 1, 1, "and updated once, however often it changed");
+    is_int(count_ops(g, ROWS_TASK, ROW_UPDATE, 2) <= 1, 1,
+           "and updated once, however often it changed");
     is_int(count_ops(g, ROWS_ATTEMPT, ROW_INSERT, 0), TASKS, "an attempt each");
     is_int(count_ops(g, ROWS_PLAN, ROW_INSERT, 0), 1, "the plan is kept for replay");
     is_int(count_ops(g, ROWS_DOCUMENT, ROW_INSERT, 0), TASKS, "and each noderole's data");
@@ -228,8 +247,12 @@ static void test_what_is_journalled(void)
     is_int(commit_seq(b.c), seq + 1, "an operator's word is, whatever it changes");
     struct event inventory = {.kind = EVENT_TOKEN, .id = 3};
     commit_inventory(b.c, &inventory, &(struct commit_note){.actor = "root"});
-    struct row_token token = {.id = 3, .tenant = 1, .realm = 1, .name = str_of("ci"),
-                              .hash = str_of("x"), .scope = str_of("read")};
+    struct row_token token = {.id = 3,
+                              .tenant = 1,
+                              .realm = 1,
+                              .name = str_of("ci"),
+                              .hash = str_of("x"),
+                              .scope = str_of("read")};
     commit_row(b.c, ROWS_TOKEN, ROW_INSERT, &token);
     settle(&b);
     is_int(commit_seq(b.c), seq + 2, "an event of the inventory shares the numbers");
@@ -255,8 +278,9 @@ static void test_journal_in_words(void)
     settle(&b);
     uint64_t seq = commit_seq(b.c);
     answer(&b, 1, OUTCOME_OK);
-    feed_note(&b, (struct event){.kind = EVENT_CANCEL, .id = 2},
-              &(struct commit_note){.actor = "alice", .tenant = 7, .more = str_of("{\"why\":\"late\"}")});
+    feed_note(
+        &b, (struct event){.kind = EVENT_CANCEL, .id = 2},
+        &(struct commit_note){.actor = "alice", .tenant = 7, .more = str_of("{\"why\":\"late\"}")});
     settle(&b);
     store_range(b.store, ROWS_JOURNAL, seq + 1, seq + 2, false, 0, show, &text, &b.e);
     has_text(text.data, "\"kind\":\"result\"", "the kind by name");
@@ -264,7 +288,8 @@ static void test_journal_in_words(void)
     has_text(text.data, "\"outcome\":\"ok\"", "the outcome by name");
     has_text(text.data, "{\"object\":\"task\",\"id\":1,\"from\":\"RUNNING\",\"to\":\"DONE\"}",
              "what it changed");
-    has_text(text.data, "{\"object\":\"noderole\",\"id\":1,\"from\":\"TRANSITION\",\"to\":\"ACTIVE\"}",
+    has_text(text.data,
+             "{\"object\":\"noderole\",\"id\":1,\"from\":\"TRANSITION\",\"to\":\"ACTIVE\"}",
              "and what followed");
     has_text(text.data, "\"actor\":\"alice\"", "who asked");
     has_text(text.data, "\"why\":\"late\"", "with what the caller adds");
@@ -334,7 +359,8 @@ static void test_rows_that_do_not_fit(void)
 
 /* ---- a large loss ---- */
 
-/* Everything in service, then the parent is re-run and fails: all children are lost in one event. */
+/* Everything in service, then the parent is re-run and fails: all children are lost in one event.
+ */
 static void lose(struct bench *b)
 {
     plant(b);
@@ -404,7 +430,8 @@ static void test_damaged_redo(void)
     uint64_t group = 0;
     bench_init(&b, 0);
     settle(&b);
-    struct row_cone cone = {.id = 1, .tenant = 1, .realm = 1, .body = {"\1\0\0\0\0\0\0\0\250oops", 13}};
+    struct row_cone cone = {
+        .id = 1, .tenant = 1, .realm = 1, .body = {"\1\0\0\0\0\0\0\0\250oops", 13}};
     struct row_op op = {ROWS_CONE, ROW_PUT, &cone};
     store_commit(b.store, &op, 1, &b.e);
     is_int(restored(&b, &group), 0, "bytes that are no row");
