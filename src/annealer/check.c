@@ -16,71 +16,71 @@ static int broken(struct err *e, int number, const char *what, uint32_t id)
 
 struct sums {
     uint32_t *node_used, *pool_taken, *jig_taken, *span_left, *span_begun, *span_live;
+    uint32_t (*op_counts)[TASK_STATE_COUNT], *op_live;
+    uint8_t *lane_offered;
     uint32_t capacity_used, live;
 };
 
-static int check_attempts(const struct anneal *a, struct sums *s, struct err *e)
+static int check_attempt(const struct anneal *a, uint32_t t, struct sums *s, struct err *e)
 {
-    for (uint32_t t = 1; t < a->task_end; t++) {
-        const struct task *task = &a->tasks[t];
-        enum task_state st = a->task_state[t];
-        const struct live *l = &a->lives.at[task->live];
-        bool open = task->live && l->kind != LIVE_BACKOFF;
-        bool current = open && !(l->flags & LIVEF_SUPERSEDED);
-        if (task_state_live(st) != current)
-            return broken(e, 3, "RUNNING or WAITING without exactly one live attempt", t);
-        if (open && l->task != t)
-            return broken(e, 3, "an open attempt belongs to another task", t);
-        if (st == TASK_RUNNING && l->kind != LIVE_RUN)
-            return broken(e, 3, "RUNNING, but its attempt does not run", t);
-        if (st == TASK_WAITING && l->kind != LIVE_WAIT)
-            return broken(e, 3, "WAITING, but its attempt does not wait", t);
-        if (open && l->deadline_ms == 0 && !(l->flags & LIVEF_FROZEN))
-            return broken(e, 3, "an attempt without a deadline", t);
-        if (task->live && !l->timer && !(l->flags & LIVEF_FROZEN))
-            return broken(e, 8, "an attempt or back-off without a timer", t);
-        if (!open)
-            continue;
-        s->live++;
-        s->node_used[l->node] += (l->flags & LIVEF_NODE) != 0;
-        if (l->flags & LIVEF_WORKER) {
-            s->capacity_used++;
-            s->jig_taken[a->defs.at[task->def].jig]++;
-        }
-        if (task->span)
-            s->span_live[task->span]++;
-        if (l->kind == LIVE_RUN && !(l->flags & LIVEF_NODE))
-            return broken(e, 2, "a running attempt without its node slot", t);
+    const struct task *task = &a->tasks[t];
+    enum task_state st = a->task_state[t];
+    const struct live *l = &a->lives.at[task->live];
+    if (!l->timer && !(l->flags & LIVEF_FROZEN))
+        return broken(e, 8, "an attempt or back-off without a timer", t);
+    if (task_state_live(st) != (l->kind != LIVE_BACKOFF && !(l->flags & LIVEF_SUPERSEDED)))
+        return broken(e, 3, "RUNNING or WAITING without exactly one live attempt", t);
+    if (l->kind == LIVE_BACKOFF)
+        return 0;
+    if (l->task != t)
+        return broken(e, 3, "an open attempt belongs to another task", t);
+    if (st == TASK_RUNNING && l->kind != LIVE_RUN)
+        return broken(e, 3, "RUNNING, but its attempt does not run", t);
+    if (st == TASK_WAITING && l->kind != LIVE_WAIT)
+        return broken(e, 3, "WAITING, but its attempt does not wait", t);
+    if (l->deadline_ms == 0 && !(l->flags & LIVEF_FROZEN))
+        return broken(e, 3, "an attempt without a deadline", t);
+    if (l->kind == LIVE_RUN && !(l->flags & LIVEF_NODE))
+        return broken(e, 2, "a running attempt without its node slot", t);
+    s->live++;
+    s->op_live[task_op(a, t)]++;
+    s->node_used[l->node] += (l->flags & LIVEF_NODE) != 0;
+    if (l->flags & LIVEF_WORKER) {
+        s->capacity_used++;
+        s->jig_taken[a->defs.at[task->def].jig]++;
     }
+    if (task->span)
+        s->span_live[task->span]++;
     return 0;
 }
 
-static int check_tasks(const struct anneal *a, struct sums *s, struct err *e)
+static int check_task(const struct anneal *a, uint32_t t, struct sums *s, struct err *e)
 {
-    for (uint32_t t = 1; t < a->task_end; t++) {
-        enum task_state st = a->task_state[t];
-        const struct task *task = &a->tasks[t];
-        uint32_t n, unmet = 0;
-        const uint32_t *deps = graph_in(&a->order, t, &n);
-        for (uint32_t i = 0; i < n; i++)
-            unmet += !task_state_passed(a->task_state[deps[i]]);
-        if (unmet != a->unmet[t])
-            return broken(e, 5, "count of unmet dependencies", t);
-        if (st == TASK_READY && (unmet > 0 || task->live))
-            return broken(e, 5, "READY before what it depends on", t);
-        if (st == TASK_PENDING && unmet == 0 && !task->live)
-            return broken(e, 8, "PENDING with nothing to wait for", t);
-        if (st == TASK_READY && !task->lane)
-            return broken(e, 8, "READY but queued nowhere", t);
-        if (task->lane && a->lanes.at[task->lane].op != task_op(a, t))
-            return broken(e, 8, "queued in another operation's lane", t);
-        if (task->span) {
-            s->span_left[task->span] += !task_state_ended(st);
-            s->span_begun[task->span] += task_state_live(st) ||
-                                         (task_state_ended(st) && st != TASK_DEP_FAILED);
-        }
+    enum task_state st = a->task_state[t];
+    const struct task *task = &a->tasks[t];
+    uint32_t n, unmet = 0, op = task_op(a, t);
+    const uint32_t *deps = graph_in(&a->order, t, &n);
+    for (uint32_t i = 0; i < n; i++)
+        unmet += !task_state_passed(a->task_state[deps[i]]);
+    if (unmet != a->unmet[t])
+        return broken(e, 5, "count of unmet dependencies", t);
+    if (st == TASK_READY && (unmet > 0 || task->live))
+        return broken(e, 5, "READY before what it depends on", t);
+    if (st == TASK_PENDING && unmet == 0 && !task->live)
+        return broken(e, 8, "PENDING with nothing to wait for", t);
+    if (st == TASK_READY && !task->lane)
+        return broken(e, 8, "READY but queued nowhere", t);
+    if (task->lane && a->lanes.at[task->lane].op != op)
+        return broken(e, 8, "queued in another operation's lane", t);
+    s->op_counts[op][st]++;
+    if (task->span) {
+        s->span_left[task->span] += !task_state_ended(st);
+        s->span_begun[task->span] += task_state_live(st) ||
+                                     (task_state_ended(st) && st != TASK_DEP_FAILED);
     }
-    return 0;
+    if (task->live)
+        return check_attempt(a, t, s, e);
+    return task_state_live(st) ? broken(e, 3, "RUNNING or WAITING without an attempt", t) : 0;
 }
 
 static int check_noderole(const struct anneal *a, uint32_t id, struct err *e)
@@ -142,6 +142,24 @@ static int check_sums(const struct anneal *a, const struct sums *s, struct err *
     return 0;
 }
 
+static int check_operations(const struct anneal *a, const struct sums *s, struct err *e)
+{
+    uint64_t totals[TASK_STATE_COUNT] = {0};
+    for (uint32_t op = 1; op < a->ops.n; op++) {
+        if (a->ops.at[op].live != s->op_live[op])
+            return broken(e, 4, "open attempts of an operation", op);
+        for (int st = 0; st < TASK_STATE_COUNT; st++) {
+            totals[st] += s->op_counts[op][st];
+            if (a->ops.at[op].counts[st] != s->op_counts[op][st])
+                return broken(e, 4, "counts of an operation", op);
+        }
+    }
+    for (int st = 0; st < TASK_STATE_COUNT; st++)
+        if (a->totals_task[st] != totals[st])
+            return broken(e, 4, "count of all tasks in a state", (uint32_t)st);
+    return 0;
+}
+
 static bool lane_has_work(const struct anneal *a, uint32_t id)
 {
     const struct lane *l = &a->lanes.at[id];
@@ -183,33 +201,41 @@ static int check_waits(const struct anneal *a, struct err *e)
     return 0;
 }
 
+/* One block for all sums: this runs after every step of a simulation. */
+static void *sums_make(const struct anneal *a, struct sums *s)
+{
+    size_t numbers = a->nodes.n + a->pools.n + a->jigs.n + 3 * a->spans.n +
+                     a->ops.n * (TASK_STATE_COUNT + 1);
+    uint32_t *at = xcalloc(numbers + a->lanes.n / sizeof *at + 1, sizeof *at), *block = at;
+    *s = (struct sums){.node_used = at};
+    s->pool_taken = at += a->nodes.n;
+    s->jig_taken = at += a->pools.n;
+    s->span_left = at += a->jigs.n;
+    s->span_begun = at += a->spans.n;
+    s->span_live = at += a->spans.n;
+    s->op_live = at += a->spans.n;
+    s->op_counts = (void *)(at += a->ops.n);
+    s->lane_offered = (void *)(at + a->ops.n * TASK_STATE_COUNT);
+    return block;
+}
+
 int anneal_check(const struct anneal *a, struct err *e)
 {
-    struct sums s = {0};
-    uint8_t *offered = xcalloc(a->lanes.n, 1);
-    s.node_used = xcalloc(a->nodes.n, sizeof(uint32_t));
-    s.pool_taken = xcalloc(a->pools.n, sizeof(uint32_t));
-    s.jig_taken = xcalloc(a->jigs.n, sizeof(uint32_t));
-    s.span_left = xcalloc(a->spans.n * 3, sizeof(uint32_t));
-    s.span_begun = s.span_left + a->spans.n;
-    s.span_live = s.span_begun + a->spans.n;
+    struct sums s;
+    void *block = sums_make(a, &s);
     int r = a->illegal ? broken(e, 4, "illegal transitions", (uint32_t)a->illegal) : 0;
-    if (r >= 0)
-        r = check_attempts(a, &s, e);
-    if (r >= 0)
-        r = check_tasks(a, &s, e);
+    for (uint32_t t = 1; r >= 0 && t < a->task_end; t++)
+        r = check_task(a, t, &s, e);
     for (uint32_t i = 1; r >= 0 && i < a->noderoles.n; i++)
         r = check_noderole(a, i, e);
     if (r >= 0)
         r = check_sums(a, &s, e);
     if (r >= 0)
+        r = check_operations(a, &s, e);
+    if (r >= 0)
         r = check_waits(a, e);
     if (r >= 0)
-        r = check_lanes(a, offered, e);
-    free(offered);
-    free(s.node_used);
-    free(s.pool_taken);
-    free(s.jig_taken);
-    free(s.span_left);
+        r = check_lanes(a, s.lane_offered, e);
+    free(block);
     return r;
 }

@@ -9,7 +9,8 @@
 #include "sim/sim_i.h"
 
 enum {
-    TURN_SAMPLE = 64,  /* steps between two looks at who waits for nothing but its turn */
+    END_SAMPLE = 16,   /* steps between two looks at operations that should have ended */
+    TURN_SAMPLE = 64,  /* and at who waits for nothing but its turn */
     TURN_BOUND = 4000, /* starts of others that such a task may see */
     ORDER_SAMPLE = 16, /* starts between two comparisons with every startable task */
     WHY_MOST = 6,
@@ -243,19 +244,34 @@ static void check_turns(struct sim *s)
     }
 }
 
+/* A probe that only counted: no invariant looks at that. */
+static bool only_counted(const struct event *ev, const struct effects *fx)
+{
+    if (ev->kind != EVENT_NODE_SILENT && ev->kind != EVENT_NODE_SEEN)
+        return false;
+    for (size_t i = 0; i < fx->changes.n; i++) {
+        const struct change *c = &fx->changes.at[i];
+        if (c->from != c->to || (c->table != ROWS_NODE && c->table != ROWS_META))
+            return false;
+    }
+    return fx->attempts.n == 0;
+}
+
 void sim_check_step(struct sim *s, const struct event *ev, const struct effects *fx)
 {
     struct err e;
-    (void)ev;
+    if (only_counted(ev, fx))
+        return;
     if (anneal_check(s->server.engine, &e) < 0)
         sim_fail(s, "%s", e.text);
     for (size_t i = 0; i < fx->sends.n; i++)
         check_start(s, fx, &fx->sends.at[i]);
     for (size_t i = 0; i < fx->changes.n; i++)
         check_change(s, &fx->changes.at[i]);
-    check_operations(s);
     if (fx->stalled)
         s->report->stalls++;
+    if (s->report->step % END_SAMPLE == 0)
+        check_operations(s);
     if (s->report->step % TURN_SAMPLE == 0)
         check_turns(s);
 }

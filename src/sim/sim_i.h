@@ -147,6 +147,7 @@ struct sim_server {
     size_t slice;        /* next of its transactions */
     uint64_t durable;    /* last group that is */
     uint32_t close_at;   /* events that close a group */
+    uint32_t reported;   /* workers, as bits, that said what they hold since it started */
     VEC(struct sim_ack) acks;
     struct sim_dispatches sends_open, stops_open, sends_closed,
         stops_closed; /* as the engine asked */

@@ -27,7 +27,33 @@ struct request {
 static const char usage[] =
     "usage: anneal sim [--seed N | --seeds A..B] [--events N] [--nodes N] [--noderoles N]\n"
     "                  [--faults all|none|LIST] [--jobs N] [--no-shrink] [--verify] [--verbose]\n"
-    "                  [--trip N: pretend that a check fails at event N]\n";
+    "                  [--trip N]\n";
+
+static void help(void)
+{
+    printf(
+        "%s\n"
+        "Runs the engine and the commit step in virtual time against injected faults, checks the\n"
+        "invariants after every step, then heals the world and requires that every task passes.\n"
+        "What it does and prints depends on the options and on this version, on nothing else.\n\n"
+        "  --seed N       one run, with a summary (default 1)\n"
+        "  --seeds A..B   many runs, with progress and totals\n"
+        "  --events N     engine events before healing begins (default %d)\n"
+        "  --nodes N      nodes (default: 20 to 40, from the seed)\n"
+        "  --noderoles N  noderoles (default: 60 to 150, from the seed)\n"
+        "  --faults LIST  kinds of faults, separated by commas; all (default) or none\n"
+        "  --jobs N       processes that share the seeds (default 1)\n"
+        "  --no-shrink    do not look for a smaller run that fails in the same way\n"
+        "  --verify       restore and replay after every group; slow, the run stays the same\n"
+        "  --verbose      print every step\n"
+        "  --trip N       pretend that a check fails at event N\n\n"
+        "Exit: 0 all passed, 1 one failed (with the shortest command that repeats it), 2 usage.\n"
+        "Faults:",
+        usage, SIM_EVENTS_DEFAULT);
+    for (int f = 0; f < SIM_FAULT_COUNT; f++)
+        printf(" %s", sim_fault_name((enum sim_fault)f));
+    printf("\n");
+}
 
 static bool number(const char *text, uint64_t most, uint64_t *ret)
 {
@@ -264,6 +290,11 @@ static int run_one(const struct request *q)
 int sim_main(int argc, char **argv)
 {
     struct request q;
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], "--help")) {
+            help();
+            return 0;
+        }
     if (!parse(argc, argv, &q))
         return 2;
     int code = q.many ? run_many(&q) : run_one(&q);

@@ -130,15 +130,6 @@ void sim_server_result(struct sim *s, const struct agenda_item *m)
         ack_later(s, m);
 }
 
-void sim_server_beat(struct sim *s, const struct agenda_item *m)
-{
-    const struct sim_worker *w = &s->workers[m->who];
-    if (!s->server.up || !w->up || w->life != m->life)
-        return;
-    for (size_t i = 0; i < w->work.n; i++)
-        lease_claim(s->server.lease, w->work.at[i].task, w->work.at[i].attempt, s->now_ms);
-}
-
 static void lease_ran_out(void *arg, uint32_t task, uint32_t attempt)
 {
     struct sim *s = arg;
@@ -153,6 +144,20 @@ static void lease_ran_out(void *arg, uint32_t task, uint32_t attempt)
                                    .attempt = attempt,
                                    .ask = v.asks,
                                    .outcome = OUTCOME_LOST});
+}
+
+void sim_server_beat(struct sim *s, const struct agenda_item *m)
+{
+    struct sim_server *v = &s->server;
+    const struct sim_worker *w = &s->workers[m->who];
+    uint32_t all = (1u << s->n_workers) - 1, before = v->reported;
+    if (!v->up || !w->up || w->life != m->life)
+        return;
+    for (size_t i = 0; i < w->work.n; i++)
+        lease_claim(v->lease, w->work.at[i].task, w->work.at[i].attempt, s->now_ms);
+    v->reported |= 1u << m->who;
+    if (v->reported == all && before != all) /* what nobody claimed since the start is lost */
+        lease_all_reported(v->lease, lease_ran_out, s);
 }
 
 void sim_server_leases(struct sim *s)

@@ -59,14 +59,32 @@ static void test_claims(void)
 static void test_grace_after_a_restart(void)
 {
     struct lease *l = lease_new(1000);
-    lease_hold(l, 1, 1, 5000 + 8000);
-    lease_hold(l, 2, 1, 5000 + 8000);
+    lease_restore(l, 1, 1, 13000);
+    lease_restore(l, 2, 1, 13000);
     lease_claim(l, 1, 1, 5500);
-    is_int(expire(l, 14000).n, 0, "a time in the future is a grace, which a claim does not cut");
-    lease_claim(l, 1, 1, 13500);
-    struct gone g = expire(l, 14001);
-    is_int(g.n, 1, "who was not claimed in it");
-    is_int(g.task[0], 2, "is lost");
+    is_int(expire(l, 6500).n, 0, "claimed: an ordinary lease from then on");
+    lease_claim(l, 1, 1, 12500);
+    is_int(expire(l, 13000).n, 0, "not claimed: the grace");
+    struct gone g = expire(l, 13001);
+    is_int(g.n, 1, "and no more than that");
+    is_int(g.task[0], 2, "for who was not claimed in it");
+    lease_free(l);
+}
+
+static void test_all_reported(void)
+{
+    struct lease *l = lease_new(1000);
+    struct gone g = {0};
+    lease_restore(l, 1, 1, 13000);
+    lease_restore(l, 2, 1, 13000);
+    lease_hold(l, 3, 1, 5000);
+    lease_claim(l, 1, 1, 5500);
+    lease_all_reported(l, note_gone, &g);
+    is_int(g.n, 1, "everybody has spoken, and one was not claimed");
+    is_int(g.task[0], 2, "it is lost without waiting for the grace");
+    is_int(lease_count(l), 2, "what was claimed, or sent since, is not");
+    lease_all_reported(l, note_gone, &g);
+    is_int(g.n, 1, "told once");
     lease_free(l);
 }
 
@@ -95,6 +113,7 @@ int main(void)
     test_runs_out();
     test_claims();
     test_grace_after_a_restart();
+    test_all_reported();
     test_drop_and_order();
     return tap_done();
 }

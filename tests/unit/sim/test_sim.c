@@ -83,6 +83,10 @@ static void test_runs(void)
     o.seed = 4;
     sim_run(&o, &other, NULL);
     ok(other.trail != r.trail, "another seed is another run");
+    for (o.seed = 11, o.events = 4000; o.seed < 14; o.seed++) {
+        sim_run(&o, &r, NULL);
+        ok(!r.failed, "a longer one%s%s", r.failed ? ": " : "", r.what);
+    }
     o = (struct sim_options){.seed = 3, .events = 600, .faults = 0};
     sim_run(&o, &r, NULL);
     uint64_t sum = 0;
@@ -174,6 +178,9 @@ static void test_main_runs(void)
 {
     SCOPED_BUF(out);
     SCOPED_BUF(jobs);
+    is_int(run_main("sim --help", &out), 0, "help");
+    has_text(out.data, "--faults LIST", "tells the options");
+    has_text(out.data, " nonsense", "and the kinds of faults");
     is_int(run_main("sim --seed 2 --events 300 --nodes 5 --noderoles 20", &out), 0, "one seed");
     has_text(out.data, "seed 2 ok", "says so");
     has_text(out.data, "trail", "with a summary");
