@@ -38,6 +38,7 @@ struct anneal *anneal_new(const struct anneal_options *o)
     (void)vec_add(&a->jigs);
     (void)vec_add(&a->lives);
     (void)vec_add(&a->lanes);
+    (void)vec_add(&a->late);
     (void)vec_add(&a->ops);
     return a;
 }
@@ -79,7 +80,7 @@ void anneal_free(struct anneal *a)
     vec_done(&a->derive);
     vec_done(&a->walk);
     vec_done(&a->touched);
-    vec_done(&a->sleeping);
+    vec_done(&a->late);
     buf_done(&a->row_mem);
     free(a);
 }

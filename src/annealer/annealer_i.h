@@ -49,6 +49,8 @@ struct noderole {
     uint32_t parents_out;   /* need-parents not in service */
     uint32_t parents_stale; /* need-parents not ACTIVE */
     uint32_t visited;       /* epoch of the last loss walk */
+    uint32_t late;          /* first late need of it; 0: none */
+    uint32_t sleeping;      /* first late need on it that does not count yet; 0: none */
     uint16_t n_tasks;
     uint16_t passed, live, ready, failed, cancelled; /* of its tasks */
     uint8_t state, target, reason, mode, flags;
@@ -166,9 +168,15 @@ struct node {
     bool exists, gone;
 };
 
-/* A need that does not count yet: its parent has never been ACTIVE and its child is in service. */
-struct sleeping_need {
-    uint32_t parent, child;
+enum { /* in the parents of a noderole's row */
+       PARENT_LATE = 1u << 30,
+       PARENT_SLEEPS = 1u << 31, /* late, and does not count yet */
+       PARENT_MARKS = PARENT_LATE | PARENT_SLEEPS,
+};
+struct late_need { /* late.c */
+    uint32_t parent, child, next_of_child, next_of_parent;
+    uint32_t last_of_child; /* in the first of a child's */
+    bool counts; /* no: its parent has never been ACTIVE and its child must not wait for it */
 };
 
 struct loader;
@@ -196,13 +204,13 @@ struct anneal {
     VEC(struct lane) lanes;
     VEC(uint32_t) free_lanes;
     VEC(struct timer) timers;
+    VEC(struct late_need) late;
     struct arena span_mem;
     /* work of the current step */
     VEC(uint32_t) settle;  /* tasks that may have become ready */
     VEC(uint32_t) derive;  /* noderoles to derive again */
     VEC(uint32_t) walk;    /* of a loss */
     VEC(uint32_t) touched; /* operations that may have ended */
-    VEC(struct sleeping_need) sleeping;
     struct loader *loader; /* while rows come in */
     struct effects *fx;
     uint32_t epoch;
@@ -228,6 +236,7 @@ void task_taken_back(struct anneal *a, uint32_t t);
 /* A task failed for good, or was given another chance: dependents of open operations follow. */
 void task_fail_cone(struct anneal *a, uint32_t t);
 void task_unfail_cone(struct anneal *a, uint32_t t);
+void task_depend(struct anneal *a, uint32_t t, uint32_t on); /* one more order edge */
 void task_changed(struct anneal *a, uint32_t t);
 
 /* noderole_fsm.c */
@@ -319,7 +328,13 @@ void recover_abandon(struct anneal *a); /* rows that came in without an end */
 int extend_apply(struct anneal *a, const struct event *ev, struct err *e);
 void extend_tasks(struct anneal *a, uint32_t n); /* room for n more, zeroed */
 void extend_on_node(struct anneal *a, uint32_t noderole);
-void extend_wake_needs(struct anneal *a, uint32_t parent); /* it is ACTIVE for the first time */
+
+/* late.c */
+void late_add(struct anneal *a, uint32_t parent, uint32_t child);
+void late_wake(struct anneal *a, uint32_t parent); /* it is ACTIVE for the first time */
+void late_load(struct anneal *a, uint32_t parent, uint32_t child, bool counts);
+void late_load_end(struct anneal *a); /* both graphs are there, nothing is counted yet */
+bool late_orders(const struct anneal *a, uint32_t child, uint32_t parent);
 
 static inline void change_add(struct anneal *a, enum row_table t, uint32_t id, uint8_t from,
                               uint8_t to, uint8_t reason)

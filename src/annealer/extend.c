@@ -266,10 +266,8 @@ int extend_apply(struct anneal *a, const struct event *ev, struct err *e)
     add_noderoles(a, p, ev->op);
     add_tasks(a, p);
     a->ops.at[ev->op].counts[TASK_PENDING] += p->n_tasks;
-    for (uint32_t i = 0; i < p->n_needs; i++) {
-        vec_push(&a->sleeping, ((struct sleeping_need){p->needs[i].parent, p->needs[i].child}));
-        noderole_changed(a, p->needs[i].child);
-    }
+    for (uint32_t i = 0; i < p->n_needs; i++)
+        late_add(a, p->needs[i].parent, p->needs[i].child);
     for (uint32_t i = 0; i < p->n_noderoles; i++)
         noderole_derive_later(a, p->base_noderole + i);
     for (uint32_t i = p->n_tasks; i > 0; i--) /* the list is worked off from its end */
@@ -279,49 +277,4 @@ int extend_apply(struct anneal *a, const struct event *ev, struct err *e)
             join_failures(a, p->base_task + i - 1);
     operation_touch(a, ev->op);
     return 0;
-}
-
-/* A new parent may stand higher than its child: the child and all below it move up. */
-static void raise_cohorts(struct anneal *a, uint32_t id, uint32_t least)
-{
-    size_t base = a->walk.n;
-    if (a->noderoles.at[id].cohort >= least)
-        return;
-    a->noderoles.at[id].cohort = least;
-    vec_push(&a->walk, id);
-    while (a->walk.n > base) {
-        uint32_t n, at = a->walk.at[--a->walk.n];
-        struct noderole *nr = &a->noderoles.at[at];
-        const uint32_t *children = graph_out(&a->need, at, &n);
-        noderole_changed(a, at);
-        for (uint32_t i = 0; i < nr->n_tasks; i++) /* queued under the old key: queue again */
-            if (a->tasks[nr->first_task + i].lane) {
-                a->tasks[nr->first_task + i].lane = 0;
-                schedule_enqueue(a, nr->first_task + i);
-            }
-        for (uint32_t i = 0; i < n; i++)
-            if (a->noderoles.at[children[i]].cohort <= nr->cohort) {
-                a->noderoles.at[children[i]].cohort = nr->cohort + 1;
-                vec_push(&a->walk, children[i]);
-            }
-    }
-}
-
-void extend_wake_needs(struct anneal *a, uint32_t parent)
-{
-    for (size_t i = 0; i < a->sleeping.n;) {
-        struct sleeping_need s = a->sleeping.at[i];
-        if (s.parent != parent) {
-            i++;
-            continue;
-        }
-        a->sleeping.n--; /* in order: the rows of others list theirs in it */
-        memmove(&a->sleeping.at[i], &a->sleeping.at[i + 1],
-                (a->sleeping.n - i) * sizeof *a->sleeping.at);
-        graph_link(&a->need, s.parent,
-                   s.child); /* ACTIVE now: counts as in service for the child */
-        raise_cohorts(a, s.child, a->noderoles.at[parent].cohort + 1);
-        noderole_changed(a, s.child);
-        ripple_refresh(a, s.child, REASON_EXPORTS, false);
-    }
 }

@@ -129,7 +129,7 @@ static void derive_one(struct anneal *a, uint32_t id)
     if (to == NODEROLE_ERROR)
         ripple_loss(a, id, REASON_PARENT_LOST);
     if (is_active) {
-        extend_wake_needs(a, id);
+        late_wake(a, id);
         run_completed(a, id);
     }
 }

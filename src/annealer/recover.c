@@ -1,10 +1,9 @@
-/* recover.c - the engine as rows, and back
+/* recover.c - the engine from its rows
  *
- * anneal_row() writes what is stored of one object; anneal_load() takes such rows in and
- * anneal_load_end() rebuilds all that is derived: unmet dependencies, counters, lanes, slots,
- * timers.  Nothing is started and no event is made: a restored engine equals the one that wrote the
- * rows, which anneal_digest() shows. Rows that contradict each other are refused as corrupt, with
- * the object that does not fit.
+ * anneal_load() takes in rows as save.c writes them and anneal_load_end() rebuilds all that is
+ * derived: unmet dependencies, counters, lanes, slots, timers.  Nothing is started and no event is
+ * made: a restored engine equals the one that wrote the rows, which anneal_digest() shows.  Rows
+ * that contradict each other are refused as corrupt, with the object that does not fit.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -12,193 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/digest.h"
-
-#define SLEEPS (1u << 31) /* in a parents blob: the need does not count yet */
-
 struct loader {
     VEC(uint32_t) need_first, need, order_first, order;
 };
-
-/* ---- out ---- */
-
-static struct str blob_of(struct anneal *a, const uint32_t *ids, uint32_t n, uint32_t child)
-{
-    buf_clear(&a->row_mem);
-    buf_put(&a->row_mem, ids, n * sizeof *ids);
-    for (size_t i = 0; child && i < a->sleeping.n; i++)
-        if (a->sleeping.at[i].child == child) {
-            uint32_t parent = a->sleeping.at[i].parent | SLEEPS;
-            buf_put(&a->row_mem, &parent, sizeof parent);
-        }
-    return buf_str(&a->row_mem);
-}
-
-static void noderole_row(struct anneal *a, uint32_t id, struct row_noderole *r)
-{
-    const struct noderole *nr = &a->noderoles.at[id];
-    uint32_t n;
-    const uint32_t *parents = graph_in(&a->need, id, &n);
-    *r = (struct row_noderole){.id = id,
-                               .tenant = a->ops.at[nr->op].tenant,
-                               .realm = 1,
-                               .node = nr->node,
-                               .first_task = nr->first_task,
-                               .n_tasks = nr->n_tasks,
-                               .flags = nr->flags,
-                               .cohort = nr->cohort,
-                               .state = nr->state,
-                               .target = nr->target,
-                               .reason = nr->reason,
-                               .mode = nr->mode & MODE_STORED,
-                               .generation = nr->generation,
-                               .incarnation = nr->incarnation,
-                               .operation = nr->op,
-                               .run_count = nr->run_count,
-                               .exports = nr->exports,
-                               .data = nr->data,
-                               .inputs = nr->inputs};
-    r->parents = blob_of(a, parents, n, id);
-}
-
-static void task_row(struct anneal *a, uint32_t id, struct row_task *r)
-{
-    const struct task *t = &a->tasks[id];
-    enum task_state s = a->task_state[id];
-    uint32_t n;
-    const uint32_t *deps = graph_in(&a->order, id, &n);
-    bool asleep = t->live && a->lives.at[t->live].kind == LIVE_BACKOFF;
-    *r = (struct row_task){.id = id,
-                           .tenant = a->ops.at[task_op(a, id)].tenant,
-                           .realm = 1,
-                           .noderole = t->noderole,
-                           .def = t->def,
-                           .weight = t->weight,
-                           .span = t->span,
-                           .state = s == TASK_READY ? TASK_PENDING : s,
-                           .reason = t->reason,
-                           .attempt = t->attempt,
-                           .tries = t->tries,
-                           .wake_ms = asleep ? a->lives.at[t->live].wake_ms : 0,
-                           .done_digest = t->done_digest};
-    r->deps = blob_of(a, deps, n, 0);
-}
-
-static void meta_row(const struct anneal *a, struct row_meta *r)
-{
-    *r = (struct row_meta){.id = 1,
-                           .tenant = 1,
-                           .realm = 1,
-                           .now_ms = a->now_ms,
-                           .next_node = (uint32_t)a->nodes.n,
-                           .next_noderole = (uint32_t)a->noderoles.n,
-                           .next_task = a->task_end,
-                           .next_operation = (uint32_t)a->ops.n,
-                           .next_def = (uint32_t)a->defs.n,
-                           .next_span = (uint32_t)a->spans.n,
-                           .next_pool = (uint32_t)a->pools.n,
-                           .suspect = a->suspect ? a->silent_at_suspect : 0,
-                           .tenant_floor = a->tenant_floor,
-                           .capacity = a->capacity,
-                           .freeze = a->freeze_on_error};
-}
-
-static void operation_row(const struct anneal *a, uint32_t id, struct row_operation *r)
-{
-    const struct op *o = &a->ops.at[id];
-    *r = (struct row_operation){.id = id,
-                                .tenant = o->tenant,
-                                .realm = 1,
-                                .class = o->class,
-                                .state = o->state,
-                                .reason = o->reason,
-                                .held = o->held,
-                                .served = o->served,
-                                .ended_ms = o->ended_ms,
-                                .total = o->total,
-                                .done = o->done,
-                                .failed = o->failed};
-}
-
-static void node_row(const struct anneal *a, uint32_t id, struct row_node *r)
-{
-    const struct node *n = &a->nodes.at[id];
-    *r = (struct row_node){.id = id,
-                           .tenant = 1,
-                           .realm = 1,
-                           .available = n->available,
-                           .alive = n->alive,
-                           .slots = n->slots,
-                           .machine = n->machine,
-                           .boot = n->boot,
-                           .silent_ms = n->silent_ms,
-                           .probes = n->probes,
-                           .away_until_ms = n->away_until_ms,
-                           .gone = n->gone};
-}
-
-static void def_row(const struct anneal *a, uint32_t id, struct row_def *r)
-{
-    const struct def *d = &a->defs.at[id];
-    *r = (struct row_def){.id = id,
-                          .tenant = 1,
-                          .realm = 1,
-                          .jig = d->jig,
-                          .digest = d->digest,
-                          .repeat = d->repeat,
-                          .hold = d->hold,
-                          .flags = d->flags,
-                          .retries = d->retries,
-                          .backoff_ms = d->backoff_ms,
-                          .timeout_ms = d->timeout_ms,
-                          .deadline_ms = d->deadline_ms};
-}
-
-void anneal_row(struct anneal *a, enum row_table t, uint32_t id, void *row)
-{
-    switch ((int)t) {
-    case ROWS_META: meta_row(a, row); break;
-    case ROWS_TENANT:
-        *(struct row_tenant *)row = (struct row_tenant){.id = id,
-                                                        .tenant = id,
-                                                        .realm = 1,
-                                                        .served = a->tenants.at[id].served,
-                                                        .floor = a->tenants.at[id].floor};
-        break;
-    case ROWS_JIG:
-        *(struct row_jig *)row = (struct row_jig){.id = id,
-                                                  .tenant = 1,
-                                                  .realm = 1,
-                                                  .active = a->jigs.at[id].active,
-                                                  .slots = a->jigs.at[id].slots};
-        break;
-    case ROWS_POOL:
-        *(struct row_pool *)row = (struct row_pool){.id = id,
-                                                    .tenant = 1,
-                                                    .realm = 1,
-                                                    .size = a->pools.at[id].size,
-                                                    .elsewhere = a->pools.at[id].elsewhere,
-                                                    .closed = a->pools.at[id].closed};
-        break;
-    case ROWS_NODE: node_row(a, id, row); break;
-    case ROWS_DEF: def_row(a, id, row); break;
-    case ROWS_OPERATION: operation_row(a, id, row); break;
-    case ROWS_NODEROLE: noderole_row(a, id, row); break;
-    case ROWS_SPAN: {
-        const struct span *s = &a->spans.at[id];
-        *(struct row_span *)row = (struct row_span){.id = id,
-                                                    .tenant = 1,
-                                                    .realm = 1,
-                                                    .held = s->held,
-                                                    .pools = blob_of(a, s->pools, s->n_pools, 0)};
-        break;
-    }
-    case ROWS_TASK: task_row(a, id, row); break;
-    default: break;
-    }
-}
-
-/* ---- in ---- */
 
 static int corrupt(struct err *e, const char *what, uint64_t id, const char *why)
 {
@@ -238,10 +53,10 @@ static int load_noderole(struct anneal *a, const struct row_noderole *r, struct 
     for (size_t i = 0; i < r->parents.n; i += sizeof(uint32_t)) {
         uint32_t parent;
         memcpy(&parent, r->parents.s + i, sizeof parent);
-        if (parent & SLEEPS)
-            vec_push(&a->sleeping, ((struct sleeping_need){parent & ~SLEEPS, r->id}));
-        else
-            vec_push(&a->loader->need, parent);
+        if (parent & PARENT_MARKS)
+            late_load(a, parent & ~PARENT_MARKS, r->id, parent & PARENT_LATE);
+        if (!(parent & PARENT_SLEEPS))
+            vec_push(&a->loader->need, parent & ~PARENT_MARKS);
     }
     return 0;
 }
@@ -439,6 +254,9 @@ static int build_graphs(struct anneal *a, struct err *e)
     for (size_t i = 0; i < l->need.n; i++)
         if (l->need.at[i] == 0 || l->need.at[i] >= a->noderoles.n)
             return corrupt(e, "noderole", l->need.at[i], "is named as a parent but missing");
+    for (size_t i = 1; i < a->late.n; i++)
+        if (a->late.at[i].parent == 0 || a->late.at[i].parent >= a->noderoles.n)
+            return corrupt(e, "noderole", a->late.at[i].parent, "is named as a parent but missing");
     for (size_t i = 0; i < l->order.n; i++)
         if (!task_exists(a, l->order.at[i]))
             return corrupt(e, "task", l->order.at[i], "is named as a dependency but missing");
@@ -446,6 +264,7 @@ static int build_graphs(struct anneal *a, struct err *e)
     vec_push(&l->order_first, (uint32_t)l->order.n);
     graph_extend(&a->need, (uint32_t)a->noderoles.n - 1, l->need_first.at, l->need.at);
     graph_extend(&a->order, a->task_end - 1, l->order_first.at, l->order.at);
+    late_load_end(a);
     return 0;
 }
 
@@ -570,88 +389,6 @@ int anneal_load_end(struct anneal *a, struct err *e)
         rebuild(a);
     loader_free(a);
     return r;
-}
-
-/* ---- whole ---- */
-
-static void save_one(struct anneal *a, struct buf *b, enum row_table t, uint32_t id)
-{
-    union {
-        struct row_meta meta;
-        struct row_tenant tenant;
-        struct row_jig jig;
-        struct row_pool pool;
-        struct row_node node;
-        struct row_def def;
-        struct row_operation operation;
-        struct row_noderole noderole;
-        struct row_span span;
-        struct row_task task;
-    } row;
-    anneal_row(a, t, id, &row);
-    buf_putc(b, (char)t);
-    row_encode(b, t, &row);
-}
-
-static void save_attempt(const struct anneal *a, struct buf *b, const struct live *l)
-{
-    struct row_attempt row = {.id = (uint64_t)l->task << ATTEMPT_BITS | l->number,
-                              .tenant = 1,
-                              .realm = 1,
-                              .node = l->node,
-                              .generation = l->generation,
-                              .started_ms = l->started_ms,
-                              .input = l->input,
-                              .outcome = ATTEMPT_OPEN,
-                              .flags = l->flags & LIVEF_STORED,
-                              .asks = l->asks,
-                              .wake_ms = l->wake_ms,
-                              .deadline_ms = l->deadline_ms};
-    (void)a;
-    buf_putc(b, (char)ROWS_ATTEMPT);
-    row_encode(b, ROWS_ATTEMPT, &row);
-}
-
-void anneal_save(struct anneal *a, struct buf *b)
-{
-    save_one(a, b, ROWS_META, 1);
-    for (uint32_t i = 1; i < a->tenants.n; i++)
-        if (a->tenants.at[i].exists)
-            save_one(a, b, ROWS_TENANT, i);
-    for (uint32_t i = 1; i < a->jigs.n; i++)
-        if (a->jigs.at[i].exists)
-            save_one(a, b, ROWS_JIG, i);
-    for (uint32_t i = 1; i < a->pools.n; i++)
-        if (a->pools.at[i].exists)
-            save_one(a, b, ROWS_POOL, i);
-    for (uint32_t i = 1; i < a->nodes.n; i++)
-        if (a->nodes.at[i].exists)
-            save_one(a, b, ROWS_NODE, i);
-    for (uint32_t i = 1; i < a->defs.n; i++)
-        save_one(a, b, ROWS_DEF, i);
-    for (uint32_t i = 1; i < a->ops.n; i++)
-        if (a->ops.at[i].exists)
-            save_one(a, b, ROWS_OPERATION, i);
-    for (uint32_t i = 1; i < a->noderoles.n; i++)
-        save_one(a, b, ROWS_NODEROLE, i);
-    for (uint32_t i = 1; i < a->spans.n; i++)
-        save_one(a, b, ROWS_SPAN, i);
-    for (uint32_t i = 1; i < a->task_end; i++)
-        save_one(a, b, ROWS_TASK, i);
-    for (uint32_t i = 1; i < a->task_end; i++)
-        if (a->tasks[i].live && a->lives.at[a->tasks[i].live].kind != LIVE_BACKOFF)
-            save_attempt(a, b, &a->lives.at[a->tasks[i].live]);
-}
-
-/* Time apart: it moves on with events that change nothing and are not kept. */
-uint64_t anneal_digest(struct anneal *a)
-{
-    SCOPED_BUF(b);
-    uint64_t now_ms = a->now_ms;
-    a->now_ms = 0;
-    anneal_save(a, &b);
-    a->now_ms = now_ms;
-    return digest_64(b.data, b.len);
 }
 
 int anneal_restore(struct anneal *a, struct str from, struct err *e)

@@ -161,6 +161,15 @@ void task_taken_back(struct anneal *a, uint32_t t)
             dependency_lost(a, next[i]);
 }
 
+void task_depend(struct anneal *a, uint32_t t, uint32_t on)
+{
+    graph_link(&a->order, on, t);
+    if (a->loader) /* counted when all rows are in */
+        return;
+    if (!task_state_passed(a->task_state[on]) && a->unmet[t]++ == 0)
+        dependency_lost(a, t);
+}
+
 /* Only what belongs to an operation that will end is told: the standing one waits for a retry. */
 void task_fail_cone(struct anneal *a, uint32_t t)
 {

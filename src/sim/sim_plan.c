@@ -150,12 +150,35 @@ static uint32_t span_draw(struct draft *d)
     return ++p->n_spans;
 }
 
+/* Some who live get a new peer to need.  Peers have no parents and wait for
+ * nobody, so no circle can close. */
+static void peers_draw(struct draft *d)
+{
+    struct plan *p = d->plan;
+    struct rng *r = &d->sim->world;
+    p->needs = arena_new(&p->mem, struct plan_need, 4);
+    for (uint32_t i = 0; i < p->n_noderoles && d->base_noderole > 1 && p->n_needs < 4; i++) {
+        uint32_t child = rng_from(r, 1, d->base_noderole - 1);
+        if (p->noderoles[i].n_parents > 0 || d->sim->peer.at[child] || rng_chance(r, 700))
+            continue;
+        p->needs[p->n_needs++] = (struct plan_need){child, PLAN_NEW | i};
+    }
+}
+
+static bool is_peer(const struct plan *p, uint32_t i)
+{
+    for (uint32_t k = 0; k < p->n_needs; k++)
+        if (p->needs[k].parent == (PLAN_NEW | i))
+            return true;
+    return false;
+}
+
 static void tasks_draw(struct draft *d, uint32_t i)
 {
     struct plan *p = d->plan;
     struct rng *r = &d->sim->world;
     const struct plan_noderole *nr = &p->noderoles[i];
-    bool chain = rng_chance(r, 350), phased = !chain && rng_chance(r, 200);
+    bool peer = is_peer(p, i), chain = rng_chance(r, 350), phased = !chain && rng_chance(r, 200);
     uint32_t span = chain ? span_draw(d) : 0;
     for (uint32_t k = 0; k < nr->n_tasks; k++) {
         uint32_t at = nr->first_task + k;
@@ -169,7 +192,7 @@ static void tasks_draw(struct draft *d, uint32_t i)
             if (phased && k + 1 == nr->n_tasks) /* ... and its end before our end */
                 dep_add(&l, task_of(d, nr->parents[j], true));
         }
-        if ((k == 0 || !chain) && rng_chance(r, 150))
+        if (!peer && (k == 0 || !chain) && rng_chance(r, 150))
             dep_cross(d, &l, nr->first_task);
         *t = (struct plan_task){
             .noderole = PLAN_NEW | i, .weight = 1, .span = span, .deps = l.at, .n_deps = l.n};
@@ -193,20 +216,6 @@ static void weights_set(struct plan *p)
     }
 }
 
-/* Some who live get a new peer to need.  Peers have no parents, so no circle can close. */
-static void peers_draw(struct draft *d)
-{
-    struct plan *p = d->plan;
-    struct rng *r = &d->sim->world;
-    p->needs = arena_new(&p->mem, struct plan_need, 4);
-    for (uint32_t i = 0; i < p->n_noderoles && d->base_noderole > 1 && p->n_needs < 4; i++) {
-        uint32_t child = rng_from(r, 1, d->base_noderole - 1);
-        if (p->noderoles[i].n_parents > 0 || d->sim->peer.at[child] || rng_chance(r, 700))
-            continue;
-        p->needs[p->n_needs++] = (struct plan_need){child, PLAN_NEW | i};
-    }
-}
-
 static struct plan *plan_draw(struct sim *s, uint32_t noderoles)
 {
     const struct anneal *a = s->server.engine;
@@ -224,12 +233,12 @@ static struct plan *plan_draw(struct sim *s, uint32_t noderoles)
     p->noderoles = arena_new(&p->mem, struct plan_noderole, noderoles);
     for (uint32_t i = 0; i < noderoles; i++)
         noderole_draw(&d, i);
+    peers_draw(&d);
     p->tasks = arena_new(&p->mem, struct plan_task, p->n_tasks);
     p->spans = arena_new(&p->mem, struct plan_span, p->n_tasks);
     for (uint32_t i = 0; i < noderoles; i++)
         tasks_draw(&d, i);
     weights_set(p);
-    peers_draw(&d);
     plan_rebase(p, d.base_def, d.base_noderole, d.base_task, anneal_span_end(a),
                 anneal_pool_end(a));
     return p;

@@ -1,0 +1,113 @@
+/* test_late.c - needs that come after their child: they sleep, count, and order (RFC 01, section 1)
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rig.h"
+
+/* Adds noderoles under an operation of their own; `child` needs the first of them. */
+static void join(struct rig *r, uint32_t op, const char *peers, const char *child)
+{
+    rig_op_add(r, op, 1, CLASS_NORMAL);
+    struct plan *p = rig_plan_new(r, peers);
+    p->needs = arena_new(&p->mem, struct plan_need, 1);
+    p->needs[0] = (struct plan_need){rig_nr(r, child).id, p->base_noderole};
+    p->n_needs = 1;
+    rig_step(r, (struct event){.kind = EVENT_PLAN_APPLY, .op = op, .plan = p});
+    plan_free(p);
+}
+
+/* The rig goes on with an engine that was written down and read back. */
+static void restart(struct rig *r)
+{
+    SCOPED_BUF(rows);
+    struct err e;
+    uint64_t digest = anneal_digest(r->a);
+    struct anneal *a = anneal_new(&(struct anneal_options){0});
+    anneal_save(r->a, &rows);
+    is_int(anneal_restore(a, buf_str(&rows), &e), 0, "restored");
+    is_int(anneal_check(a, &e), 0, "and sound");
+    ok(anneal_digest(a) == digest, "it is the same engine");
+    anneal_free(r->a);
+    r->a = a;
+}
+
+static void waits_for_a_late_parent(bool restarted)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    rig_plan(&r, RIG_OP, "old@1:2 below@2<old");
+    rig_all_ok(&r, "old.1 old.2 below");
+    join(&r, 3, "peer@3:2", "old");
+    rig_all_ok(&r, "peer.1 peer.2 old.1 old.2");
+    is_text(rig_states(&r, "peer old below"), "ACTIVE ACTIVE ACTIVE", "the peer is needed now");
+    rig_do(&r, EVENT_NODE_DEAD, 3);
+    if (restarted)
+        restart(&r);
+    is_text(rig_states(&r, "peer old below"), "TODO BLOCKED BLOCKED", "all below it is lost");
+    rig_data(&r, "old", 7);
+    is_text(rig_started(&r), "", "and nobody starts without it");
+    is_text(rig_tasks(&r, "old.1"), "PENDING:parent-lost", "the first waits for the peer's last");
+    rig_seen(&r, 3, 103, 2);
+    is_text(rig_started(&r), "peer.1", "back, it runs");
+    rig_ok(&r, "peer.1");
+    is_text(rig_started(&r), "peer.2", "to its end");
+    rig_ok(&r, "peer.2");
+    is_text(rig_started(&r), "old.1", "then its child");
+    rig_all_ok(&r, "old.1 old.2 below");
+    is_text(rig_states(&r, "peer old below"), "ACTIVE ACTIVE ACTIVE", "and all is in service");
+    rig_done(&r);
+}
+
+static void sleeps_over_a_restart(void)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    rig_plan(&r, RIG_OP, "old@1 below@2<old");
+    rig_all_ok(&r, "old below");
+    join(&r, 3, "peer@3", "old");
+    restart(&r);
+    is_text(rig_states(&r, "old below"), "ACTIVE ACTIVE", "still asleep");
+    rig_ok(&r, "peer");
+    is_text(rig_states(&r, "old"), "STALE", "and woken by the first time that the peer is up");
+    rig_done(&r);
+}
+
+static void counts_at_once(void)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    rig_plan(&r, RIG_OP, "first@1 child@2<first");
+    join(&r, 3, "peer@3", "child");
+    rig_ok(&r, "first");
+    is_text(rig_states(&r, "child"), "BLOCKED", "who has not begun waits for the new parent too");
+    restart(&r);
+    rig_ok(&r, "peer");
+    is_text(rig_started(&r), "child", "then it starts");
+    rig_ok(&r, "child");
+    is_text(rig_states(&r, "first peer child"), "ACTIVE ACTIVE ACTIVE", "and all is well");
+    rig_done(&r);
+}
+
+static void taken_back_from_the_queue(void)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    rig_plan(&r, RIG_OP, "busy@1 child@1");
+    is_text(rig_states(&r, "busy child"), "TRANSITION TODO", "one runs, one is queued");
+    join(&r, 3, "peer@3", "child");
+    is_text(rig_states(&r, "child"), "BLOCKED", "a queued one is taken back");
+    rig_ok(&r, "busy");
+    is_text(rig_started(&r), "", "and does not start");
+    rig_ok(&r, "peer");
+    is_text(rig_started(&r), "child", "before its new parent is up");
+    rig_done(&r);
+}
+
+int main(void)
+{
+    waits_for_a_late_parent(false);
+    waits_for_a_late_parent(true);
+    sleeps_over_a_restart();
+    counts_at_once();
+    taken_back_from_the_queue();
+    return tap_done();
+}
