@@ -13,6 +13,7 @@
 
 struct loader {
     VEC(uint32_t) need_first, need, order_first, order;
+    struct row_meta meta; /* id 0: none came */
 };
 
 static int corrupt(struct err *e, const char *what, uint64_t id, const char *why)
@@ -135,6 +136,7 @@ static void load_small(struct anneal *a, enum row_table t, const void *row)
         a->tenant_floor = r->tenant_floor;
         a->capacity = r->capacity;
         a->freeze_on_error = r->freeze;
+        a->loader->meta = *r;
         break;
     }
     case ROWS_TENANT: {
@@ -378,11 +380,35 @@ static int check_spans(const struct anneal *a, struct err *e)
     return 0;
 }
 
+/* Rows that were cut off between two of them fit together, but not with what was counted. */
+static int check_ends(const struct anneal *a, struct err *e)
+{
+    const struct row_meta *m = &a->loader->meta;
+    const struct {
+        const char *what;
+        uint64_t counted, here;
+    } ends[] = {
+        {"node", m->next_node, a->nodes.n},     {"noderole", m->next_noderole, a->noderoles.n},
+        {"task", m->next_task, a->task_end},    {"operation", m->next_operation, a->ops.n},
+        {"definition", m->next_def, a->defs.n}, {"span", m->next_span, a->spans.n},
+        {"pool", m->next_pool, a->pools.n},
+    };
+    for (size_t i = 0; m->id && i < sizeof ends / sizeof *ends; i++)
+        if (ends[i].counted != ends[i].here)
+            return corrupt(e, ends[i].what,
+                           ends[i].here < ends[i].counted ? ends[i].here : ends[i].counted,
+                           ends[i].here < ends[i].counted ? "and those after it are missing"
+                                                          : "is beyond what was counted");
+    return 0;
+}
+
 int anneal_load_end(struct anneal *a, struct err *e)
 {
     if (!a->loader)
         a->loader = xcalloc(1, sizeof *a->loader);
-    int r = check_spans(a, e);
+    int r = check_ends(a, e);
+    if (r >= 0)
+        r = check_spans(a, e);
     if (r >= 0)
         r = build_graphs(a, e);
     if (r >= 0)

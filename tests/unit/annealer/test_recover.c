@@ -315,6 +315,36 @@ static void refused(const struct spoil *s)
     rig_done(&r);
 }
 
+/* Cut off between two rows the rest fits together; only open attempts, which come last, may be
+ * fewer. */
+static void cut_short(void)
+{
+    struct rig r;
+    busy_cluster(&r);
+    struct buf b = {0};
+    union row_any row;
+    uint32_t refused = 0, cuts = 0;
+    anneal_save(r.a, &b);
+    for (size_t at = 0; at < b.len;) {
+        enum row_table t = (enum row_table)(uint8_t)b.data[at];
+        if (t == ROWS_ATTEMPT)
+            break;
+        if (at > 0) {
+            struct err e;
+            struct anneal *copy = anneal_new(NULL);
+            cuts++;
+            refused += anneal_restore(copy, (struct str){b.data, at}, &e) == -ERR_CORRUPT;
+            anneal_free(copy);
+        }
+        at++;
+        at += row_decode(t, (struct str){b.data + at, b.len - at}, &row);
+    }
+    ok(cuts > 50, "%u cuts", cuts);
+    is_int(refused, cuts, "rows cut off before any task are refused");
+    buf_done(&b);
+    rig_done(&r);
+}
+
 static void not_a_checkpoint(void)
 {
     struct err e;
@@ -361,6 +391,7 @@ int main(void)
     rig_done(&r);
     refused(
         &(struct spoil){"two attempts of a task", ROWS_ATTEMPT, other, attempt_twice, "attempt"});
+    cut_short();
     not_a_checkpoint();
     return tap_done();
 }
