@@ -128,6 +128,8 @@ static int by_child(const void *x, const void *y)
 void late_wake(struct anneal *a, uint32_t parent)
 {
     size_t base = a->walk.n;
+    if (!a->noderoles.at[parent].sleeping)
+        return;
     for (uint32_t i = a->noderoles.at[parent].sleeping; i; i = a->late.at[i].next_of_parent) {
         a->late.at[i].counts = true;
         vec_push(&a->walk, a->late.at[i].child);
