@@ -1,12 +1,21 @@
 #!/usr/bin/env python3
 """Counts every TAP point of a meson test run and prints what failed and one closing line.
 
-A program that ends badly without a failed point counts as one failure, so nothing is lost.
+A program that ends badly without a failed point counts as one failure, so nothing is lost; so does one that prints
+what is not TAP, since a point could hide in there.
 """
 # SPDX-License-Identifier: Apache-2.0
 import json
 import re
 import sys
+
+
+TAP_LINE = re.compile(r"(not )?ok\b|\s*#|\s*$|1\.\.\d+|Bail out!|TAP version \d+$")
+
+
+def stray_line(out):
+    """The first line that is not TAP, or None."""
+    return next((line for line in out.splitlines() if not TAP_LINE.match(line)), None)
 
 
 def main(path, status):
@@ -33,6 +42,10 @@ def main(path, status):
                 bad = 1
                 print(f"FAILED {test['name']}: {test['result']}, exit {test.get('returncode')}")
                 print("\n".join((out + test.get("stderr", "")).splitlines()[-25:]))
+            stray = stray_line(out)
+            if stray is not None and not bad:
+                bad = 1
+                print(f"FAILED {test['name']}: prints what is not TAP: {stray[:100]}")
             for note in re.finditer(r"^# (cases|counts?|seeds|crashes):[^\n]*", out, re.M):
                 print(f"{test['name']}: {note.group(0)[2:]}")
             passed, failed, skipped = passed + good, failed + bad, skipped + skip

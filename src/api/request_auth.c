@@ -41,7 +41,8 @@ int request_authenticate(struct request *req, struct err *e)
         req->answer.challenge = "Bearer realm=\"anneal\", error=\"insufficient_scope\"";
         err_set(e, ERR_FORBIDDEN, "the token \"%s\" has scope %s; this needs %s", req->who.name,
                 api_scope_name(req->who.scope), api_scope_name(route->scope));
-        return err_hint(e, "an administrator can make another with POST /v1/tokens");
+        return err_hint(e, "an administrator makes one with `anneal token add NAME --scope %s`",
+                        api_scope_name(route->scope));
     }
     return 0;
 }

@@ -20,6 +20,7 @@
 #include "server/server.h"
 #include "server/verify.h"
 #include "store/store.h"
+#include "sys/daemon_args.h"
 #include "sys/fs.h"
 #include "sys/loop.h"
 #include "sys/opts.h"
@@ -39,18 +40,11 @@ struct program {
     char *run_dir, *runner;
 };
 
-static void usage(FILE *to)
+static void show_help(void)
 {
-    fprintf(to, "usage: anneald [--config FILE] [--set KEY=VALUE]... [--data-dir DIR] [--listen "
-                "ADDRESS:PORT]\n"
-                "       anneald --restore BACKUP [--data-dir DIR]   put a backup in place; no "
-                "server may run\n"
-                "       anneald --verify [--data-dir DIR]           replay the journal and compare "
-                "with what is stored\n"
-                "       anneald --settings | --version | --help\n"
-                "\nWith no configuration it serves on 127.0.0.1:7480 and keeps its data in "
-                "/var/lib/anneal.\n"
-                "The admin token of a new installation is written to DATA_DIR/admin.token.\n");
+    SCOPED_BUF(b);
+    daemon_help(&b);
+    fputs(b.data, stdout);
 }
 
 static int complain(const struct err *e)
@@ -219,69 +213,96 @@ static int verify(const struct opts *o)
     return 0;
 }
 
+/* What is wanted besides serving. */
+struct wish {
+    enum daemon_arg what; /* DAEMON_ARG_COUNT: serve */
+    const char *restore;
+};
+
+static int set_key(struct program *p, const char *key, const char *value, struct err *e)
+{
+    char text[4200];
+    if (snprintf(text, sizeof text, "%s=%s", key, value) >= (int)sizeof text)
+        return err_set(e, ERR_INVALID, "the value of %s is too long", key);
+    return opts_set(&p->opts, text, e);
+}
+
+static int arg_take(struct program *p, enum daemon_arg arg, const char *value, struct wish *w,
+                    struct err *e)
+{
+    switch (arg) {
+    case DAEMON_CONFIG: return opts_load(&p->opts, value, e);
+    case DAEMON_SET: return opts_set(&p->opts, value, e);
+    case DAEMON_DATA_DIR: return set_key(p, "data_dir", value, e);
+    case DAEMON_LISTEN: return set_key(p, "listen", value, e);
+    case DAEMON_RESTORE: w->restore = value; break;
+    case DAEMON_VERIFY:
+    case DAEMON_SETTINGS:
+    case DAEMON_VERSION:
+    case DAEMON_HELP:
+    case DAEMON_ARG_COUNT: break;
+    }
+    if (w->what != DAEMON_ARG_COUNT && w->what != arg)
+        return err_set(e, ERR_INVALID, "either --%s or --%s, not both",
+                       daemon_arg_info(w->what)->name, daemon_arg_info(arg)->name);
+    w->what = arg;
+    return 0;
+}
+
+static int args_parse(struct program *p, int argc, char **argv, struct wish *w, struct err *e)
+{
+    static const struct option options[] = {
+#define X(id, name, value, help)                                                                   \
+    {name, sizeof(value) > 1 ? required_argument : no_argument, NULL, DAEMON_##id},
+        DAEMON_ARGS(X)
+#undef X
+            {0}
+    };
+    int r = 0, opt;
+    opterr = 0; /* errors have one form here */
+    while (r >= 0 && (opt = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+        if (opt == '?')
+            r = err_set(e, ERR_INVALID, "unknown option %s", argv[optind - 1]);
+        else if (opt == ':')
+            r = err_set(e, ERR_INVALID, "%s needs a value", argv[optind - 1]);
+        else
+            r = arg_take(p, (enum daemon_arg)opt, optarg, w, e);
+        if (r < 0 && (opt == '?' || opt == ':'))
+            err_hint(e, "`anneald --help` lists the options");
+        if (w->what == DAEMON_HELP || w->what == DAEMON_VERSION)
+            return 0; /* whatever else is wrong */
+    }
+    if (r >= 0 && optind < argc) {
+        r = err_set(e, ERR_INVALID, "\"%s\" is not understood", argv[optind]);
+        err_hint(e, "`anneald --help` lists the options");
+    }
+    return r < 0 ? r : opts_check(&p->opts, e);
+}
+
+static int wish_grant(struct program *p, const struct wish *w)
+{
+    switch (w->what) {
+    case DAEMON_HELP: show_help(); return 0;
+    case DAEMON_VERSION: printf("anneald %s\n", ANNEAL_VERSION); return 0;
+    case DAEMON_SETTINGS: show_settings(&p->opts); return 0;
+    case DAEMON_RESTORE: return restore_backup(&p->opts, w->restore);
+    case DAEMON_VERIFY: return verify(&p->opts);
+    case DAEMON_CONFIG:
+    case DAEMON_SET:
+    case DAEMON_DATA_DIR:
+    case DAEMON_LISTEN:
+    case DAEMON_ARG_COUNT: break;
+    }
+    return serve(p);
+}
+
 int main(int argc, char **argv)
 {
-    enum { CONFIG = 1000, SET, DATA_DIR, LISTEN, RESTORE, VERIFY, SETTINGS, VERSION, HELP };
-    static const struct option options[] = {{"config", required_argument, NULL, CONFIG},
-                                            {"set", required_argument, NULL, SET},
-                                            {"data-dir", required_argument, NULL, DATA_DIR},
-                                            {"listen", required_argument, NULL, LISTEN},
-                                            {"restore", required_argument, NULL, RESTORE},
-                                            {"verify", no_argument, NULL, VERIFY},
-                                            {"settings", no_argument, NULL, SETTINGS},
-                                            {"version", no_argument, NULL, VERSION},
-                                            {"help", no_argument, NULL, HELP},
-                                            {0}};
     struct program p = {0};
+    struct wish w = {.what = DAEMON_ARG_COUNT};
     struct err e;
-    const char *restore = NULL;
-    int want = 0, r = 0, opt;
     opts_init(&p.opts);
-    while (r >= 0 && (opt = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        char text[4200];
-        switch (opt) {
-        case CONFIG: r = opts_load(&p.opts, optarg, &e); break;
-        case SET: r = opts_set(&p.opts, optarg, &e); break;
-        case DATA_DIR:
-            snprintf(text, sizeof text, "data_dir=%s", optarg);
-            r = opts_set(&p.opts, text, &e);
-            break;
-        case LISTEN:
-            snprintf(text, sizeof text, "listen=%s", optarg);
-            r = opts_set(&p.opts, text, &e);
-            break;
-        case RESTORE: restore = optarg; break;
-        case VERSION:
-            printf("anneald %s\n", ANNEAL_VERSION);
-            opts_done(&p.opts);
-            return 0;
-        case HELP:
-            usage(stdout);
-            opts_done(&p.opts);
-            return 0;
-        case VERIFY:
-        case SETTINGS: want = opt; break;
-        default:
-            usage(stderr);
-            opts_done(&p.opts);
-            return 2;
-        }
-    }
-    if (r >= 0 && optind < argc)
-        r = err_set(&e, ERR_INVALID, "\"%s\" is not understood; see --help", argv[optind]);
-    if (r >= 0)
-        r = opts_check(&p.opts, &e);
-    int code;
-    if (r < 0)
-        code = complain(&e);
-    else if (restore)
-        code = restore_backup(&p.opts, restore);
-    else if (want == VERIFY)
-        code = verify(&p.opts);
-    else if (want == SETTINGS)
-        code = (show_settings(&p.opts), 0);
-    else
-        code = serve(&p);
+    int code = args_parse(&p, argc, argv, &w, &e) < 0 ? complain(&e) : wish_grant(&p, &w);
     opts_done(&p.opts);
     return code;
 }

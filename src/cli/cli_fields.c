@@ -116,13 +116,10 @@ struct cell field_cell(struct arena *mem, const struct field *f, const struct va
     const struct value *v = value_at(object, f->path);
     struct cell c = {.style = STYLE_PLAIN};
     enum value_kind kind = v ? (enum value_kind)v->kind : VALUE_NULL;
-    if (f->show == SHOW_YES && value_as_bool(v, false)) {
-        buf_puts(&b, "yes");
-    } else if (f->show == SHOW_NO && !value_as_bool(v, true)) {
-        buf_puts(&b, "no");
-        c.style = STYLE_WARN;
-    } else if (f->show == SHOW_YES || f->show == SHOW_NO) {
-        /* nothing worth a word */
+    if (kind == VALUE_BOOL) {
+        buf_puts(&b, v->b ? "yes" : "no");
+        if (f->show == (v->b ? SHOW_ODD : SHOW_GOOD))
+            c.style = STYLE_WARN;
     } else if ((f->show == SHOW_AGE || f->show == SHOW_TIME) && kind == VALUE_STRING) {
         time_put(&b, f->show, v->s, now_ms);
     } else if ((f->show == SHOW_MS || f->show == SHOW_BYTES) && kind == VALUE_INT) {

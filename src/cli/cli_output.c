@@ -103,7 +103,7 @@ static void table_fill(struct cli *c, struct table *t, const struct value *items
             if (!c->verbose && f->flags & COLUMN_WIDE)
                 continue;
             struct cell cell = field_cell(&c->mem, f, &items->items[i], now, look);
-            if (!*cell.s && f->show != SHOW_YES && f->show != SHOW_NO)
+            if (!*cell.s)
                 cell = (struct cell){"-", 1, STYLE_DIM};
             table_cell(t, cell.style, cell.s);
         }
@@ -258,9 +258,25 @@ static int column_of(const char *at)
     return colon > at && colon[-1] == ':' && column > 0 ? column : 0;
 }
 
+/* Is the hint the caret that model/selector.h puts below its line, two columns to the right? */
+static bool hint_is_caret(const struct err *e)
+{
+    size_t n = strspn(e->hint, " ");
+    return *e->line && n >= 2 && !strcmp(e->hint + n, "^");
+}
+
+static void hint_put(struct pen *pen, const struct err *e, enum style style, const char *title)
+{
+    if (!*e->hint || hint_is_caret(e))
+        return;
+    pen_put(pen, style, "%s", title);
+    pen_put(pen, STYLE_PLAIN, " %s", e->hint);
+    pen_end(pen);
+}
+
 void cli_put_source(struct pen *pen, const struct err *e)
 {
-    int column = column_of(e->at);
+    int column = hint_is_caret(e) ? (int)strlen(e->hint) - 2 : column_of(e->at);
     if (!*e->line)
         return;
     pen_put(pen, STYLE_PLAIN, "    %s", e->line);
@@ -270,7 +286,7 @@ void cli_put_source(struct pen *pen, const struct err *e)
         do
             n++;
         while ((e->line[n] & 0xc0) == 0x80);
-    if (!column || !e->line[n])
+    if (!column || (!e->line[n] && !hint_is_caret(e)))
         return;
     pen_to(pen, 4 + term_width(e->line, n));
     pen_put(pen, STYLE_GOOD, "^");
@@ -288,10 +304,7 @@ void cli_put_finding(struct pen *pen, const char *severity, const struct err *e)
     pen_put(pen, STYLE_PLAIN, "%s", e->text);
     pen_end(pen);
     cli_put_source(pen, e);
-    if (*e->hint) {
-        pen_put(pen, STYLE_DIM, "    hint: %s", e->hint);
-        pen_end(pen);
-    }
+    hint_put(pen, e, STYLE_DIM, "    hint:");
 }
 
 void cli_report(struct cli *c, const struct err *e)
@@ -306,11 +319,7 @@ void cli_report(struct cli *c, const struct err *e)
         pen_put(&pen, STYLE_PLAIN, " %s%s%s", e->at, *e->at ? ": " : "", e->text);
         pen_end(&pen);
         cli_put_source(&pen, e);
-        if (*e->hint) {
-            pen_put(&pen, STYLE_BOLD, "hint:");
-            pen_put(&pen, STYLE_PLAIN, " %s", e->hint);
-            pen_end(&pen);
-        }
+        hint_put(&pen, e, STYLE_BOLD, "hint:");
     }
     (void)fwrite(b.data, 1, b.len, c->env->err);
 }

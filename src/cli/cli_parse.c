@@ -55,10 +55,10 @@ static int word_unknown(const char *what, const char *words, const char *s, stru
 }
 
 /* what: "--limit" or "ID", for the message. */
-static int value_check(const char *what, enum cli_kind kind, const char *words, const char *s,
-                       struct err *e)
+static int value_check(const char *what, enum cli_kind kind, unsigned flags, const char *words,
+                       const char *s, struct err *e)
 {
-    uint64_t number;
+    uint64_t number = 1;
     struct err why;
     if (!*s && kind != KIND_TEXT)
         return err_set(e, ERR_INVALID, "%s must not be empty", what);
@@ -78,7 +78,7 @@ static int value_check(const char *what, enum cli_kind kind, const char *words, 
             return err_hint(e, "for example database=db1.example.org or web='rack=3'");
         }
     }
-    return 0;
+    return !number && flags & ARG_POSITIVE ? err_set(e, ERR_INVALID, "%s must not be 0", what) : 0;
 }
 
 static int option_take(struct parser *p, const struct cli_opt *o, const char *value, struct err *e)
@@ -96,7 +96,7 @@ static int option_take(struct parser *p, const struct cli_opt *o, const char *va
     for (size_t i = 0; i < p->l->given.n && !(o->flags & ARG_MANY); i++)
         if (p->l->given.at[i].opt == o && o->value)
             return err_set(e, ERR_INVALID, "%s is given twice", what);
-    int rc = value ? value_check(what, o->kind, o->words, value, e) : 0;
+    int rc = value ? value_check(what, o->kind, o->flags, o->words, value, e) : 0;
     if (rc)
         return rc;
     const struct cli_given g = {o, value};
@@ -174,7 +174,7 @@ static int args_check(const struct cli_line *l, struct err *e)
         }
         if (!*l->args.at[i]) /* would name the list instead of an object */
             return err_set(e, ERR_INVALID, "%s must not be empty", a[k].name);
-        int rc = value_check(a[k].name, a[k].kind, a[k].words, l->args.at[i], e);
+        int rc = value_check(a[k].name, a[k].kind, a[k].flags, a[k].words, l->args.at[i], e);
         if (rc)
             return rc;
     }

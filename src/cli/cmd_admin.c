@@ -19,7 +19,7 @@ static const struct field worker_columns[] = {
 static const struct field token_columns[] = {
     {"ID", "id", SHOW_TEXT, COLUMN_RIGHT}, {"NAME", "name", SHOW_TEXT, COLUMN_SHRINK},
     {"SCOPE", "scope", SHOW_TEXT, 0},      {"AGE", "created_at", SHOW_AGE, COLUMN_RIGHT},
-    {"REVOKED", "revoked", SHOW_YES, 0},   {0},
+    {"REVOKED", "revoked", SHOW_ODD, 0},   {0},
 };
 
 int cmd_worker_list(struct cli *c, struct err *e)

@@ -48,7 +48,7 @@ static const struct field role_sheet[] = {
 };
 static const struct field jig_columns[] = {
     {"NAME", "name", SHOW_TEXT, 0},
-    {"ACTIVE", "active", SHOW_NO, 0},
+    {"ACTIVE", "active", SHOW_GOOD, 0},
     {"IMPLEMENTATION", "implementation", SHOW_TEXT, 0},
     {"IMPLEMENTOR", "implementor", SHOW_TEXT, 0},
     {"REACHES", "reach", SHOW_TEXT, 0},
@@ -75,7 +75,7 @@ static const struct field pool_columns[] = {
     {"TAKEN", "taken", SHOW_TEXT, COLUMN_RIGHT},
     {"ELSEWHERE", "elsewhere", SHOW_TEXT, COLUMN_RIGHT},
     {"WAITING", "waiting", SHOW_TEXT, COLUMN_RIGHT},
-    {"CLOSED", "closed", SHOW_YES, 0},
+    {"CLOSED", "closed", SHOW_ODD, 0},
     {"NOTE", "note", SHOW_TEXT, COLUMN_SHRINK},
     {0},
 };

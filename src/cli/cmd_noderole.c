@@ -46,7 +46,7 @@ static const struct field noderole_tasks[] = {
     {"STATE", "state", SHOW_STATE, 0},
     {"REASON", "reason", SHOW_TEXT, 0},
     {"JIG", "jig", SHOW_TEXT, 0},
-    {"TRIES", "tries", SHOW_TEXT, COLUMN_RIGHT},
+    {"ATTEMPT", "attempt", SHOW_TEXT, COLUMN_RIGHT},
     {"STARTED", "started_at", SHOW_AGE, COLUMN_RIGHT},
     {0},
 };
@@ -88,8 +88,10 @@ int cmd_noderole_data(struct cli *c, struct err *e)
     if (rc)
         return rc;
     v = value_get(v, cli_has(c, "wall") ? "wall" : "data");
-    if (path && !(v = value_at(v, path)))
-        return err_set(e, ERR_NOT_FOUND, "noderole %s has nothing at %s", cli_arg(c, 0), path);
+    if (path && !(v = value_at(v, path))) {
+        err_set(e, ERR_NOT_FOUND, "noderole %s has nothing at %s", cli_arg(c, 0), path);
+        return err_hint(e, "`anneal noderole data %s` prints all of it", cli_arg(c, 0));
+    }
     if (!v)
         v = value_map(&c->mem);
     if (c->format == OUT_JSON)
@@ -148,8 +150,10 @@ static int document_make(struct cli *c, const struct value *current, const struc
     for (size_t i = 1; (s = cli_arg(c, i)); i++) {
         const char *eq = strchr(s, '=');
         size_t n = eq ? (size_t)(eq - s) : 0;
-        if (!n || *s == '.' || s[n - 1] == '.' || memmem(s, n, "..", 2))
-            return err_set(e, ERR_INVALID, "\"%s\" is not PATH=VALUE", s);
+        if (!n || *s == '.' || s[n - 1] == '.' || memmem(s, n, "..", 2)) {
+            err_set(e, ERR_INVALID, "\"%s\" is not PATH=VALUE", s);
+            return err_hint(e, "for example listen.port=8080");
+        }
         doc = value_merge(&c->mem, doc, patch_of(c, (struct str){s, n}, value_of_text(c, eq + 1)));
     }
     *ret_doc = doc;

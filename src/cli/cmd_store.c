@@ -95,9 +95,12 @@ int cmd_admin_backup(struct cli *c, struct err *e)
         v = value_get(store, "backup");
     }
     const char *failure = value_as_text(value_get(v, "error"), NULL);
-    if (failure)
-        return err_set(e, ERR_FAILED, "the backup failed: %s", failure);
     const char *path = value_as_text(value_get(v, "path"), cli_arg(c, 0));
+    if (failure) {
+        err_set(e, ERR_FAILED, "the backup to %s failed: %s", path, failure);
+        return err_hint(e, "the file is made on the server's machine, by anneald, in a directory "
+                           "that is there");
+    }
     bytes_show(value_as_int(value_get(v, "bytes"), 0), bytes);
     if (!strcmp(value_as_text(value_get(v, "state"), "done"), "running"))
         cli_done(c, v, "path", "backup to %s under way, about %s; `anneal status` shows its end",

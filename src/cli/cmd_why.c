@@ -72,13 +72,42 @@ static int why_guess(struct cli *c, const char *word, const struct value **ret_v
         *ret_v = v;
     }
     if (!taken) {
-        err_set(e, ERR_NOT_FOUND, "nothing is called \"%s\"", word);
-        return err_hint(e, "name the kind too: node/%s, noderole/12, role@node", word);
+        if (all_digits(word))
+            err_set(e, ERR_NOT_FOUND, "there is no noderole, task or operation %s", word);
+        else
+            err_set(e, ERR_NOT_FOUND, "no node, role, jig or pool is called \"%s\"", word);
+        return err_hint(e, "`anneal help why` says what can be asked about");
     }
     if (!c->quiet && c->format == OUT_TABLE)
         cli_warn(c, "took \"%s\" for %s/%s%s%s", word, taken, word,
                  also.len ? "; there is also " : "", buf_str(&also).s);
     return 0;
+}
+
+/* A kind that why knows nothing of.  What else can be shown is said with the command that does. */
+static int kind_unknown(const char *kind, const char *name, const char *kinds, struct err *e)
+{
+    SCOPED_BUF(list);
+    const char *w;
+    size_t n;
+    while (verbs_word_next(&kinds, &w, &n))
+        buf_printf(&list, "%s%.*s", list.len ? ", " : "", (int)n, w);
+    err_set(e, ERR_INVALID, "why can be asked about a %s, not about a \"%s\"", list.data, kind);
+    if (verbs_find(kind, "show"))
+        return err_hint(e, "`anneal %s show %s` shows what there is to know", kind, name);
+    if (verbs_find(kind, "list"))
+        return err_hint(e, "`anneal %s list` shows what there is to know", kind);
+    return err_hint(e, "`anneal help why` has examples");
+}
+
+static bool kind_is_known(const char *kind, const char *kinds)
+{
+    const char *w;
+    size_t n;
+    while (verbs_word_next(&kinds, &w, &n))
+        if (strlen(kind) == n && !strncmp(kind, w, n))
+            return true;
+    return false;
 }
 
 static int why_ask(struct cli *c, const char *object, const struct value **ret_v, struct err *e)
@@ -90,8 +119,11 @@ static int why_ask(struct cli *c, const char *object, const struct value **ret_v
     if (!slash[1])
         return err_set(e, ERR_INVALID, "\"%s\" names no %.*s", object, (int)(slash - object),
                        object);
-    return why_get(c, arena_strndup(&c->mem, object, (size_t)(slash - object)), slash + 1, ret_v,
-                   e);
+    const char *kind = arena_strndup(&c->mem, object, (size_t)(slash - object));
+    const char *kinds = c->line.verb->args[0].words;
+    if (!kind_is_known(kind, kinds))
+        return kind_unknown(kind, slash + 1, kinds, e);
+    return why_get(c, kind, slash + 1, ret_v, e);
 }
 
 /* --- the tree --- */

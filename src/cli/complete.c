@@ -26,6 +26,7 @@ struct completion {
     const struct cli_opt *wants; /* its value is being typed */
     bool plain;                  /* after -- */
     const char *prefix;          /* of what is being typed */
+    const char *lead;            /* what stands before the prefix and is offered with it */
     struct buf out;
 };
 
@@ -34,6 +35,7 @@ static void candidate_offer(struct completion *k, const char *s, size_t n, const
     size_t want = strlen(k->prefix);
     if (n < want || memcmp(s, k->prefix, want) != 0)
         return;
+    buf_puts(&k->out, k->lead ? k->lead : "");
     term_clean(&k->out, s, n, 0);
     buf_printf(&k->out, "%s\n", suffix);
 }
@@ -115,12 +117,12 @@ static void offer_objects(struct completion *k, const char *path, const char *na
     }
 }
 
-static void offer_words(struct completion *k, const char *words)
+static void offer_words(struct completion *k, const char *words, const char *suffix)
 {
     const char *w;
     size_t n;
     while (verbs_word_next(&words, &w, &n))
-        candidate_offer(k, w, n, "");
+        candidate_offer(k, w, n, suffix);
 }
 
 static void offer_kind(struct completion *k, enum cli_kind kind, const char *words)
@@ -143,9 +145,26 @@ static void offer_kind(struct completion *k, enum cli_kind kind, const char *wor
     if (kind == KIND_FILE || kind == KIND_DIR)
         buf_puts(&k->out, kind == KIND_FILE ? ":file\n" : ":dir\n");
     else if (kind == KIND_WORD)
-        offer_words(k, words);
+        offer_words(k, words, "");
     else if (lists[kind].path)
         offer_objects(k, lists[kind].path, lists[kind].name, kind == KIND_BINDING ? "=" : "");
+}
+
+/* KIND/NAME: the kinds, then the objects of one; a noun of the same name tells how they are named.
+ */
+static void offer_object(struct completion *k, const char *kinds)
+{
+    const char *slash = strchr(k->prefix, '/');
+    if (!slash) {
+        offer_words(k, kinds, "/");
+        return;
+    }
+    k->lead = arena_strndup(&k->c->mem, k->prefix, (size_t)(slash + 1 - k->prefix));
+    const char *noun = arena_strndup(&k->c->mem, k->prefix, (size_t)(slash - k->prefix));
+    const struct cli_verb *show = verbs_find(noun, "show");
+    k->prefix = slash + 1;
+    if (show)
+        offer_kind(k, show->args[0].kind, NULL);
 }
 
 static void offer_options(struct completion *k, const struct cli_opt *o)
@@ -202,6 +221,8 @@ static void offer_argument(struct completion *k)
     if (a[i].kind == KIND_BINDING && eq) {
         k->prefix = eq + 1;
         offer_kind(k, KIND_SELECTOR, NULL);
+    } else if (a[i].kind == KIND_OBJECT) {
+        offer_object(k, a[i].words);
     } else {
         offer_kind(k, a[i].kind, a[i].words);
     }
@@ -262,7 +283,7 @@ int cmd_completion(struct cli *c, struct err *e)
         "    :dir) compopt -o dirnames ;;\n"
         "    *)\n"
         "        mapfile -t COMPREPLY <<<\"$out\"\n"
-        "        if [[ ${COMPREPLY[0]} == *= ]]; then compopt -o nospace; fi\n"
+        "        if [[ ${COMPREPLY[0]} == *[=/] ]]; then compopt -o nospace; fi\n"
         "        ;;\n"
         "    esac\n"
         "}\n"

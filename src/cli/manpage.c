@@ -1,4 +1,4 @@
-/* manpage.c - manual pages from the tables: verbs, settings, errors
+/* manpage.c - manual pages from the tables: verbs, settings, options of the server, errors
  *
  * One page for the program, one for each noun, one for the server and one for its settings.  Pages
  * carry the version and no date, so that the same sources give the same bytes.
@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "sys/daemon_args.h"
 #include "sys/fs.h"
 #include "sys/opts.h"
 
@@ -208,24 +209,26 @@ static void main_page(struct buf *b)
 static void server_page(struct buf *b)
 {
     head_put(b, "anneald", "8", "the server of Anneal");
-    buf_puts(b, ".SH SYNOPSIS\n.B anneald\n[\\fB\\-\\-config\\fR \\fIFILE\\fR] [\\fB\\-\\-set\\fR "
-                "\\fIKEY=VALUE\\fR]... [\\fB\\-\\-data\\-dir\\fR \\fIDIR\\fR]\n.br\n.B anneald\n"
-                "\\fB\\-\\-restore\\fR \\fIFROM\\fR \\fB\\-\\-data\\-dir\\fR \\fIDIR\\fR\n"
-                ".SH DESCRIPTION\n");
+    buf_puts(b, ".SH SYNOPSIS\n.nf\n");
+    for (unsigned i = 0; daemon_form(i); i++) {
+        SCOPED_BUF(usage);
+        buf_printf(&usage, "anneald %s", daemon_form(i));
+        roff_line(b, ".B", usage.data);
+    }
+    buf_puts(b, ".fi\n.SH DESCRIPTION\n");
     roff_line(b, "",
               "anneald keeps the state of a cluster in its data directory, decides what runs "
               "next, runs it, and serves the API that anneal(1) uses.  Without a file of "
               "settings it starts a working system on loopback.  At its first start it "
               "writes a token to admin.token in the data directory.");
     buf_puts(b, ".SH OPTIONS\n");
-    items_begin(b, "--config FILE");
-    roff_line(b, "", "Read settings from FILE; see anneald.conf(5).");
-    items_begin(b, "--set KEY=VALUE");
-    roff_line(b, "", "Set one key; stronger than the file.  May be repeated.");
-    items_begin(b, "--data-dir DIR");
-    roff_line(b, "", "The same as --set data_dir=DIR.");
-    items_begin(b, "--restore FROM");
-    roff_line(b, "", "Put a backup in place of the store, then exit.  The server must not run.");
+    for (int a = 0; a < DAEMON_ARG_COUNT; a++) {
+        const struct daemon_arg_info *o = daemon_arg_info((enum daemon_arg)a);
+        SCOPED_BUF(name);
+        buf_printf(&name, "--%s%s%s", o->name, *o->value ? " " : "", o->value);
+        items_begin(b, name.data);
+        sentence_put(b, o->help);
+    }
     see_also(b, "anneal(1), anneald.conf(5)");
 }
 

@@ -46,8 +46,8 @@ enum show {
     SHOW_LIST,   /* a, b, c */
     SHOW_MAP,    /* k=v k=v */
     SHOW_COUNTS, /* 3 ACTIVE, 1 ERROR */
-    SHOW_YES,    /* yes or nothing */
-    SHOW_NO,     /* nothing, or "no" as a warning */
+    SHOW_GOOD,   /* yes, or "no" as a warning */
+    SHOW_ODD,    /* no, or "yes" as a warning */
     SHOW_BAR,    /* progress of an operation */
 };
 struct field {

@@ -24,7 +24,9 @@ static const char classes[] = CLASSES(WORD_TEXT);
 #define OPT(name, value, kind, help)        {(name), (value), (kind), 0, 0, (help), NULL}
 #define MANY(name, value, kind, help)       {(name), (value), (kind), ARG_MANY, 0, (help), NULL}
 #define PICK(name, value, words, help)      {(name), (value), KIND_WORD, 0, 0, (help), (words)}
-#define LIMIT  OPT("limit", "N", KIND_NUMBER, "no more than N rows; all pages are read otherwise")
+#define LIMIT \
+    {"limit", "N", KIND_NUMBER, ARG_POSITIVE, 0, \
+     "no more than N rows; all pages are read otherwise", NULL}
 #define REV \
     OPT("rev", "N", KIND_NUMBER, \
         "change it only if it is still at revision N (default: the one read just before)")
@@ -65,7 +67,8 @@ const struct cli_verb cli_verbs[] = {
               "the server's events.  Ends with Ctrl-C."},
     {"why", NULL, "why something is as it is, and what to do about it", cmd_why, S,
      .routes = "GET /v1/why/{kind}/{object}",
-     .args = {{"OBJECT", KIND_TEXT, 0, "kind/id, role@node, or a bare number or name", NULL}},
+     .args = {{"OBJECT", KIND_OBJECT, 0, "kind/id, role@node, or a bare number or name",
+               "node|noderole|task|operation|role|jig|pool|binding"}},
      .opts = OPTS(OPT("depth", "N", KIND_NUMBER,
                       "how far reasons are followed to their own reasons (default 6)")),
      .about = "OBJECT is noderole/12, node/db1.example.org, task/5, operation/3, role/web, "
@@ -91,8 +94,8 @@ const struct cli_verb cli_verbs[] = {
                   PICK("alive", "STATE", alive_states, "only nodes believed to be so"),
                   OPT("deployment", "NAME", KIND_DEPLOYMENT, "only nodes at home there"),
                   LIMIT),
-     .about = "A selector is made of terms: a name or glob, a group, key=value of a label.  A comma "
-              "is or, & is and, ! is not.",
+     .about = "A selector is made of terms: a name or glob, a group, key=value of a label.  "
+              "A comma is or, & is and, ! is not.",
      .examples = "anneal node list\n"
                  "anneal node list 'rack=3&!db*'\n"
                  "anneal node list --alive dead -o name"},
@@ -424,7 +427,8 @@ const struct cli_opt cli_globals[] = {
     {"output", "FORMAT", KIND_WORD, 0, 'o', "table, json, yaml or name", "table|json|yaml|name"},
     {"wait", "TIMEOUT", KIND_DURATION, ARG_OPTIONAL, 0,
         "follow the operation to its end, or for TIMEOUT at most", NULL},
-    {"timeout", "DURATION", KIND_DURATION, 0, 0, "how long an answer may take (default 30s)", NULL},
+    {"timeout", "DURATION", KIND_DURATION, ARG_POSITIVE, 0,
+        "how long an answer may take (default 30s)", NULL},
     {"color", NULL, KIND_FLAG, 0, 0, "colour even if the output is no terminal", NULL},
     {"no-color", NULL, KIND_FLAG, 0, 0, "no colour", NULL},
     {"quiet", NULL, KIND_FLAG, 0, 'q', "print results and errors only", NULL},

@@ -29,6 +29,7 @@ enum cli_kind {
     KIND_SELECTOR, /* text; node names are offered */
     KIND_ROLE,
     KIND_BINDING, /* ROLE=SELECTOR */
+    KIND_OBJECT,  /* KIND/NAME, the kinds being .words; or something shorter */
     KIND_DEPLOYMENT,
     KIND_JIG,
     KIND_POOL,
@@ -42,13 +43,14 @@ enum cli_kind {
 enum {
     ARG_OPTIONAL = 1u << 0, /* a positional argument that may be left out; an option's value too */
     ARG_MANY = 1u << 1,     /* the last positional argument, or an option, that may be repeated */
+    ARG_POSITIVE = 1u << 2, /* a number or duration that is not 0 */
 };
 struct cli_arg {
     const char *name; /* "NODE" */
     enum cli_kind kind;
     unsigned flags;
     const char *help;
-    const char *words; /* KIND_WORD: "a|b|c"; a leading | is skipped */
+    const char *words; /* KIND_WORD, KIND_OBJECT: "a|b|c"; a leading | is skipped */
 };
 struct cli_opt {
     const char *name;  /* "label", without dashes */

@@ -103,9 +103,16 @@ static enum errcode code_of_status(uint32_t status)
     return status >= 500 ? ERR_INTERNAL : ERR_INVALID;
 }
 
+/* Not in the form of our server, or not its own words: its HTTP library answers a request that it
+ * cannot even read. */
 static int foreign_answer(const struct http_exchange *x, struct err *e)
 {
+    enum { URI_TOO_LONG = 414, HEAD_TOO_LARGE = 431 };
     enum errcode code = code_of_status(x->status);
+    if (x->status == URI_TOO_LONG || x->status == HEAD_TOO_LARGE) {
+        err_set(e, ERR_TOO_LARGE, "%s answered %u: the request is too long", x->h->base, x->status);
+        return err_hint(e, "a selector may be shorter with globs, labels or @groups");
+    }
     if (x->status < 400)
         err_set(e, ERR_UNREACHABLE, "%s answered %u, a redirection to \"%s\"", x->h->base,
                 x->status, buf_str(&x->location).s);

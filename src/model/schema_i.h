@@ -1,9 +1,9 @@
 /* schema_i.h - what the parts of the schema checker share
  *
- * schema.c checks values; schema_self.c checks schemas and fills in defaults; schema_parts.c has what
- * both use.  The keywords are listed once, here, in the order in which a value is checked: a misspelt
- * field is a better message than the missing one it stands for, so unknown fields come before required
- * ones.
+ * schema.c checks values; schema_self.c checks schemas and fills in defaults; schema_parts.c has
+ * what both use.  The keywords are listed once, here, in the order in which a value is checked: a
+ * misspelt field is a better message than the missing one it stands for, so unknown fields come
+ * before required ones.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef MODEL_SCHEMA_I_H

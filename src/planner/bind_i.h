@@ -7,8 +7,8 @@
  *   expand.c         noderoles to tasks, order edges, spans and pools
  *   bind_steps.c     the same as told to people
  *
- * New noderoles are numbered as they come up and renumbered once, by bind_cohort.c.  A ref is an id, or
- * PLAN_NEW | number.
+ * New noderoles are numbered as they come up and renumbered once, by bind_cohort.c.  A ref is an
+ * id, or PLAN_NEW | number.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef PLANNER_BIND_I_H

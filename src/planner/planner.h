@@ -1,17 +1,17 @@
 /* planner.h - from "these roles on these nodes" to a plan, or to the reason why not
  *
- * Planning is a pure function of a catalog, a request and a view of the world: it changes nothing, so a
- * refusal leaves nothing behind and a dry run is the same call without what follows.
+ * Planning is a pure function of a catalog, a request and a view of the world: it changes nothing,
+ * so a refusal leaves nothing behind and a dry run is the same call without what follows.
  *
  * Binding looks for each name that a role requires (its own list, and the implementors of its jigs)
  *   1. on the target node: the role called so, or one that provides the name;
- *   2. unless the role called so is implicit: in the target deployment, then in its parent, up to the root:
- *      instances of the role, else of roles that provide the name; the lowest by (cohort, id), new ones
- *      of this request after those that live, in the order of the request;
+ *   2. unless the role called so is implicit: in the target deployment, then in its parent, up to
+ *      the root: instances of the role, else of roles that provide the name; the lowest by (cohort,
+ *      id), new ones of this request after those that live, in the order of the request;
  *   3. else it is created on the target node in the target deployment, and its own needs follow.
- * What the request names is there before anything is looked for.  Who needs one instance of a cluster role
- * needs all of that deployment.  Names that a role only `uses` are looked for in the same way when everything
- * else stands, and are never created.
+ * What the request names is there before anything is looked for.  Who needs one instance of a
+ * cluster role needs all of that deployment.  Names that a role only `uses` are looked for in the
+ * same way when everything else stands, and are never created.
  *
  * The exact rules are docs/rfc/04-catalog.md, section Binding.
  */
@@ -145,9 +145,9 @@ void planner_steps_write(struct buf *b, const struct planner_steps *s);
 struct value *planner_steps_value(struct arena *a, const struct planner_steps *s);
 
 /* The plan of a request; without new noderoles if all is bound already.  ret_steps may be NULL.
- * ERR_UNKNOWN_NAME, ERR_REFUSED and ERR_CYCLE name the chain from what was requested to what is in the
- * way, with a remedy in the hint; ERR_INVALID for data that breaks a role's attributes, with the JSON
- * pointer of the field in e->at; ERR_LIMIT. */
+ * ERR_UNKNOWN_NAME, ERR_REFUSED and ERR_CYCLE name the chain from what was requested to what is in
+ * the way, with a remedy in the hint; ERR_INVALID for data that breaks a role's attributes, with
+ * the JSON pointer of the field in e->at; ERR_LIMIT. */
 int planner_bind(const struct catalog *c, const struct planner_world *w,
                  const struct bind_request *req, struct plan **ret_plan,
                  struct planner_steps **ret_steps, struct err *e);
@@ -155,8 +155,8 @@ int planner_bind(const struct catalog *c, const struct planner_world *w,
 /* The pool of a rolling strategy, as named in plans: "role:<deployment>/<role>". */
 enum { PLANNER_POOL_NAME = 96 };
 void planner_pool_name(uint32_t deployment, struct str role, char ret[PLANNER_POOL_NAME]);
-/* What a noderole of this role is configured with: defaults under user data, and the digest of that.
- * ERR_INVALID with the pointer of the field in e->at if it breaks the role's attributes. */
+/* What a noderole of this role is configured with: defaults under user data, and the digest of
+ * that.  ERR_INVALID with the pointer of the field in e->at if it breaks the role's attributes. */
 int planner_data(struct arena *a, const struct catalog_role *role, const struct value *user,
                  const struct value **ret_data, uint64_t *ret_digest, struct err *e);
 

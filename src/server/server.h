@@ -24,7 +24,7 @@ enum scope { SCOPE_NONE, SCOPE_READ, SCOPE_OPERATE, SCOPE_ADMIN };
 struct caller {
     uint32_t token, tenant;
     enum scope scope;
-    char name[72]; /* the token's, for the journal; a copy: the token may go while a request waits */
+    char name[72]; /* the token's, for the journal; a copy, since the token may go meanwhile */
 };
 struct server_call {
     struct arena *mem;

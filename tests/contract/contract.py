@@ -18,6 +18,7 @@ import http.client
 import json
 import os
 import pathlib
+import signal
 import sys
 import tempfile
 import time
@@ -390,6 +391,7 @@ def run(args, tap, url, token, process=None):
 
 
 def run_own(args, tap):
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was made is removed
     with tempfile.TemporaryDirectory(prefix="anneal-contract-") as work:
         process = serve.fake(args.fake, work) if args.fake else serve.anneald(args.anneald, work)
         url = process.start()

@@ -1,4 +1,5 @@
-/* realclock.c - a wall clock that tests can set: CLOCK_REALTIME plus the seconds in $REALCLOCK_FILE */
+/* realclock.c - a wall clock that tests can set: CLOCK_REALTIME plus the seconds in
+ * $REALCLOCK_FILE */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -58,6 +58,30 @@ if command -v man >/dev/null; then
 else
     ok 0 "man is not installed # SKIP"
 fi
+# on_page PROGRAM PAGE: the options that --help tells of and the page does not
+on_page() {
+    local option
+    "$bin/anneal" man "$2" | sed 's/\\-/-/g' >"$work/page"
+    for option in $("$bin/$1" --help | grep -oE -- '--[a-z-]+' | sort -u); do
+        grep -q "^\.B .*$option\b" "$work/page" || echo "$option"
+    done
+}
+for pair in anneal:anneal.1 anneald:anneald.8; do
+    [ "$("$bin/${pair%:*}" --help | grep -cE -- '^ .*--[a-z-]+')" -ge 8 ]; ok $? "${pair%:*} --help has options"
+    is "$(on_page "${pair%:*}" "${pair#*:}")" "" "each of them is on ${pair#*:}"
+done
+run "$bin/anneald" --frob
+is "$rc" 2 "an unknown option of anneald"
+has "$err" "unknown option --frob" "is named"
+has "$err" 'anneald --help' "with a remedy"
+run "$bin/anneald" --set
+has "$err" "--set needs a value" "so is one without its value"
+run "$bin/anneald" --verify --restore "$work/none"
+has "$err" "either --verify or --restore, not both" "two wishes at once are refused"
+run "$bin/anneald" --frob=1 --help
+is "$rc" 2 "what comes first counts"
+run "$bin/anneald" stray
+has "$err" '"stray" is not understood' "a stray word is named"
 run anneal help --markdown
 has "$out" "### anneal deployment bind" "the reference in Markdown"
 run anneal sim --seed 1 --events 200

@@ -1,7 +1,8 @@
 /* fuzz.h - what every fuzz target shares
  *
- * A target is one function over bytes.  libFuzzer calls it with inputs it invents (-Dfuzz=true),
- * and replay_main.c with the files of the target's corpus in every ordinary test run. To add one:
+ * A target is one function over bytes.  replay_main.c calls it with the files of its corpus in
+ * every test run, mutate_main.c with damaged ones in the long run, and libFuzzer with inputs that
+ * it invents (-Dfuzz=true).  To add one:
  * write fuzz_<name>.c, put inputs into corpus/<name>/, add a line to meson.build.
  */
 /* SPDX-License-Identifier: Apache-2.0 */

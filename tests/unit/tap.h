@@ -1,7 +1,7 @@
 /* tap.h - a test program in TAP: ok(), is_int(), is_text(), done
  *
- * Each check prints one TAP line at once, so that a crash shows how far the program came.  main() ends
- * with return tap_done().  Labels are formatted from the arguments of the case where possible.
+ * Each check prints one TAP line at once, so that a crash shows how far the program came.  main()
+ * ends with return tap_done().  Labels are formatted from the arguments of the case where possible.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESTS_TAP_H
@@ -16,15 +16,25 @@
 
 static int tap_run_, tap_failed_;
 
-__attribute__((format(printf, 4, 5), unused)) static bool tap_ok_(bool good, const char *file,
-                                                                   int line, const char *fmt, ...)
+/* A label is one line, whatever the case put into it. */
+__attribute__((unused)) static void tap_label_(char *label, size_t n, const char *text)
 {
+    size_t i = 0;
+    for (; text[i] && i + 1 < n; i++)
+        label[i] = (unsigned char)text[i] < 0x20 ? ' ' : text[i];
+    label[i] = '\0';
+}
+
+__attribute__((format(printf, 4, 5), unused)) static bool tap_ok_(bool good, const char *file,
+                                                                  int line, const char *fmt, ...)
+{
+    char text[1024], label[sizeof text];
     va_list ap;
-    printf("%sok %d - ", good ? "" : "not ", ++tap_run_);
     va_start(ap, fmt);
-    vprintf(fmt, ap);
+    vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    printf("\n");
+    tap_label_(label, sizeof label, text);
+    printf("%sok %d - %s\n", good ? "" : "not ", ++tap_run_, label);
     if (!good) {
         tap_failed_++;
         printf("#   at %s:%d\n", file, line);

@@ -3,112 +3,112 @@
  * Sections 1 and 8 of the engine's rules: what is refused, and peers that come late.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine_rig.h"
+#include "draft.h"
 
 /* A plan that is right; each case spoils one thing. */
-static struct rig_plan good(struct rig *r)
+static struct draft good(struct rig *r)
 {
-    struct rig_plan m = rig_plan(r);
-    uint32_t d = rig_def(&m, (struct plan_def){0}), pool = rig_pool(&m, 1);
-    uint32_t parent = rig_noderole(&m, 1, 0, NONE);
-    uint32_t a = rig_task(&m, d, rig_span(&m, IDS(pool)), 2, NONE);
-    rig_noderole(&m, 2, 0, IDS(parent));
-    uint32_t b = rig_task(&m, d, 0, 1, IDS(a));
-    rig_task(&m, d, 0, 1, IDS(b));
+    struct draft m = draft_new(r);
+    uint32_t d = draft_def(&m, (struct plan_def){0}), pool = draft_pool(&m, 1);
+    uint32_t parent = draft_noderole(&m, 1, 0, NONE);
+    uint32_t a = draft_task(&m, d, draft_span(&m, IDS(pool)), 2, NONE);
+    draft_noderole(&m, 2, 0, IDS(parent));
+    uint32_t b = draft_task(&m, d, 0, 1, IDS(a));
+    draft_task(&m, d, 0, 1, IDS(b));
     return m;
 }
 
-typedef void spoil_f(struct rig_plan *m);
+typedef void spoil_f(struct draft *m);
 
-static void other_node(struct rig_plan *m)
+static void other_node(struct draft *m)
 {
     m->p->noderoles[0].node = 9;
 }
-static void no_node(struct rig_plan *m)
+static void no_node(struct draft *m)
 {
     m->p->noderoles[1].node = 0;
 }
-static void no_tasks(struct rig_plan *m)
+static void no_tasks(struct draft *m)
 {
     m->p->noderoles[0].n_tasks = 0;
 }
-static void too_many_tasks(struct rig_plan *m)
+static void too_many_tasks(struct draft *m)
 {
     m->p->noderoles[0].n_tasks = 70000;
 }
-static void tasks_apart(struct rig_plan *m)
+static void tasks_apart(struct draft *m)
 {
     m->p->noderoles[1].first_task = 2;
 }
-static void tasks_of_nobody(struct rig_plan *m)
+static void tasks_of_nobody(struct draft *m)
 {
     m->p->noderoles[1].n_tasks = 1;
 }
-static void own_parent(struct rig_plan *m)
+static void own_parent(struct draft *m)
 {
-    m->p->noderoles[1].parents = rig_ids(m, IDS(m->noderole + 1));
+    m->p->noderoles[1].parents = draft_ids(m, IDS(m->noderole + 1));
 }
-static void parent_of_the_future(struct rig_plan *m)
+static void parent_of_the_future(struct draft *m)
 {
-    m->p->noderoles[1].parents = rig_ids(m, IDS(m->noderole + 7));
+    m->p->noderoles[1].parents = draft_ids(m, IDS(m->noderole + 7));
 }
-static void parent_nobody(struct rig_plan *m)
+static void parent_nobody(struct draft *m)
 {
-    m->p->noderoles[1].parents = rig_ids(m, IDS(0));
+    m->p->noderoles[1].parents = draft_ids(m, IDS(0));
 }
-static void child_not_above(struct rig_plan *m)
+static void child_not_above(struct draft *m)
 {
     m->p->noderoles[1].cohort = 1;
 }
-static void task_of_another(struct rig_plan *m)
+static void task_of_another(struct draft *m)
 {
     m->p->tasks[0].noderole = m->noderole + 1;
 }
-static void task_of_the_past(struct rig_plan *m)
+static void task_of_the_past(struct draft *m)
 {
     m->p->tasks[0].noderole = 0;
 }
-static void no_definition(struct rig_plan *m)
+static void no_definition(struct draft *m)
 {
     m->p->tasks[0].def = m->def + 5;
 }
-static void no_span(struct rig_plan *m)
+static void no_span(struct draft *m)
 {
     m->p->tasks[1].span = 5;
 }
-static void dep_of_the_future(struct rig_plan *m)
+static void dep_of_the_future(struct draft *m)
 {
-    m->p->tasks[1].deps = rig_ids(m, IDS(m->task + 5));
+    m->p->tasks[1].deps = draft_ids(m, IDS(m->task + 5));
 }
-static void dep_nobody(struct rig_plan *m)
+static void dep_nobody(struct draft *m)
 {
-    m->p->tasks[1].deps = rig_ids(m, IDS(0));
+    m->p->tasks[1].deps = draft_ids(m, IDS(0));
 }
-static void dep_itself(struct rig_plan *m)
+static void dep_itself(struct draft *m)
 {
-    m->p->tasks[1].deps = rig_ids(m, IDS(m->task + 1));
+    m->p->tasks[1].deps = draft_ids(m, IDS(m->task + 1));
 }
-static void circle(struct rig_plan *m)
+static void circle(struct draft *m)
 {
-    m->p->tasks[1].deps = rig_ids(m, IDS(m->task + 2));
+    m->p->tasks[1].deps = draft_ids(m, IDS(m->task + 2));
 }
-static void no_jig(struct rig_plan *m)
+static void no_jig(struct draft *m)
 {
     m->p->defs[0].jig = 44;
 }
-static void no_pool(struct rig_plan *m)
+static void no_pool(struct draft *m)
 {
-    m->p->spans[0].pools = rig_ids(m, IDS(m->pool + 9));
+    m->p->spans[0].pools = draft_ids(m, IDS(m->pool + 9));
 }
-static void need_nobody(struct rig_plan *m)
+static void need_nobody(struct draft *m)
 {
-    rig_need(m, 99, m->noderole);
+    draft_need(m, 99, m->noderole);
 }
-static void need_of_the_past(struct rig_plan *m)
+static void need_of_the_past(struct draft *m)
 {
-    rig_need(m, m->noderole, 99);
+    draft_need(m, m->noderole, 99);
 }
-static void wrong_base(struct rig_plan *m)
+static void wrong_base(struct draft *m)
 {
     m->task++;
 }
@@ -145,23 +145,23 @@ static void test_refused_whole(void)
         {"ids that are not the next ones", wrong_base, ERR_CONFLICT},
     };
     struct rig r;
-    rig_init(&r, 2, 9);
+    rig_init(&r, 2);
     uint64_t before = anneal_digest(r.a);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct rig_plan m = good(&r);
+        struct draft m = good(&r);
         cases[i].spoil(&m);
-        is_int(rig_apply(&m), cases[i].code, "%s", cases[i].what);
+        is_int(draft_apply(&m), cases[i].code, "%s", cases[i].what);
         ok(anneal_digest(r.a) == before, "%s: nothing was changed", cases[i].what);
     }
-    struct rig_plan m = good(&r);
-    is_int(rig_apply_to(&m, 77), ERR_NOT_FOUND, "no such operation");
-    is_int(rig_do(&r, (struct event){.kind = EVENT_PLAN_APPLY, .op = RIG_OP}), ERR_INVALID,
+    struct draft m = good(&r);
+    is_int(draft_apply_to(&m, 77), ERR_NOT_FOUND, "no such operation");
+    is_int(-rig_try(&r, (struct event){.kind = EVENT_PLAN_APPLY, .op = RIG_OP}), ERR_INVALID,
            "no plan at all");
     m = good(&r);
-    is_int(rig_apply(&m), 0, "the plan itself is taken");
+    is_int(draft_apply(&m), 0, "the plan itself is taken");
     rig_finish(&r);
     m = good(&r);
-    is_int(rig_apply(&m), ERR_CONFLICT, "but not by an operation that has ended");
+    is_int(draft_apply(&m), ERR_CONFLICT, "but not by an operation that has ended");
     rig_done(&r);
 }
 
@@ -169,13 +169,13 @@ static void test_refused_whole(void)
 static void test_any_order_that_sorts(void)
 {
     struct rig r;
-    rig_init(&r, 2, 9);
-    struct rig_plan m = rig_plan(&r);
-    uint32_t d = rig_def(&m, (struct plan_def){0});
-    rig_noderole(&m, 1, 0, NONE);
-    uint32_t last = rig_task(&m, d, 0, 1, IDS(m.task + 1));
-    uint32_t first = rig_task(&m, d, 0, 2, NONE);
-    is_int(rig_apply(&m), 0, "the first depends on the second");
+    rig_init(&r, 2);
+    struct draft m = draft_new(&r);
+    uint32_t d = draft_def(&m, (struct plan_def){0});
+    draft_noderole(&m, 1, 0, NONE);
+    uint32_t last = draft_task(&m, d, 0, 1, IDS(m.task + 1));
+    uint32_t first = draft_task(&m, d, 0, 2, NONE);
+    is_int(draft_apply(&m), 0, "the first depends on the second");
     is_task(&r, first, RUNNING, "which runs");
     is_task(&r, last, PENDING, "before it");
     rig_finish(&r);
@@ -186,18 +186,19 @@ static void test_any_order_that_sorts(void)
 static void test_extension_of_a_running_graph(void)
 {
     struct rig r;
-    rig_init(&r, 2, 9);
-    struct rig_plan m = good(&r);
+    rig_init(&r, 2);
+    struct draft m = good(&r);
     uint32_t first = m.task, parent = m.noderole;
-    rig_apply(&m);
-    rig_do(&r, (struct event){.kind = EVENT_OPERATION_ADD, .id = 3, .n = 1, .flag = CLASS_NORMAL});
-    m = rig_plan(&r);
-    uint32_t child = rig_noderole(&m, 2, 0, IDS(parent));
-    uint32_t t = rig_task(&m, 1, 0, 1, IDS(first));
-    is_int(rig_apply_to(&m, 3), 0, "a plan on top of what runs");
+    draft_apply(&m);
+    rig_step(&r,
+             (struct event){.kind = EVENT_OPERATION_ADD, .id = 3, .n = 1, .flag = CLASS_NORMAL});
+    m = draft_new(&r);
+    uint32_t child = draft_noderole(&m, 2, 0, IDS(parent));
+    uint32_t t = draft_task(&m, 1, 0, 1, IDS(first));
+    is_int(draft_apply_to(&m, 3), 0, "a plan on top of what runs");
     is_noderole(&r, child, BLOCKED, "it waits for what it needs");
-    rig_result(&r, first, OUTCOME_OK);
-    ok(rig_view(&r, t).state >= TASK_READY, "and goes on with it");
+    rig_reply(&r, first, OUTCOME_OK);
+    ok(rig_task_at(&r, t).state >= TASK_READY, "and goes on with it");
     rig_finish(&r);
     is_operation(&r, 3, SUCCEEDED, "to its end");
     uint32_t n;
@@ -211,38 +212,38 @@ static void test_extension_of_a_running_graph(void)
 static void test_late_peer_sleeps_until_it_is_active(void)
 {
     struct rig r;
-    rig_init(&r, 3, 9);
-    struct rig_plan m = rig_plan(&r);
-    uint32_t d = rig_def(&m, (struct plan_def){0}), n;
-    uint32_t old = rig_noderole(&m, 1, NODEROLE_F_CLUSTER, NONE);
-    uint32_t o = rig_task(&m, d, 0, 1, NONE);
-    uint32_t below = rig_noderole(&m, 2, 0, IDS(old));
-    uint32_t b = rig_task(&m, d, 0, 1, IDS(o));
-    rig_apply(&m);
+    rig_init(&r, 3);
+    struct draft m = draft_new(&r);
+    uint32_t d = draft_def(&m, (struct plan_def){0}), n;
+    uint32_t old = draft_noderole(&m, 1, NODEROLE_F_CLUSTER, NONE);
+    uint32_t o = draft_task(&m, d, 0, 1, NONE);
+    uint32_t below = draft_noderole(&m, 2, 0, IDS(old));
+    uint32_t b = draft_task(&m, d, 0, 1, IDS(o));
+    draft_apply(&m);
     rig_finish(&r);
-    m = rig_plan(&r);
-    uint32_t peer = rig_noderole(&m, 3, NODEROLE_F_CLUSTER, NONE);
-    uint32_t p = rig_task(&m, d, 0, 1, NONE);
+    m = draft_new(&r);
+    uint32_t peer = draft_noderole(&m, 3, NODEROLE_F_CLUSTER, NONE);
+    uint32_t p = draft_task(&m, d, 0, 1, NONE);
     m.p->noderoles[0].cohort = 5;
-    rig_need(&m, old, peer);
-    rig_apply_to(&m, 1);
+    draft_need(&m, old, peer);
+    draft_apply_to(&m, 1);
     is_noderole(&r, old, ACTIVE, "who is in service stays");
     (void)anneal_parents(r.a, old, &n);
     is_int(n, 0, "the need sleeps");
-    rig_result(&r, p, OUTCOME_FAILED);
+    rig_reply(&r, p, OUTCOME_FAILED);
     is_noderole(&r, old, ACTIVE, "even if the peer fails");
-    rig_do(&r, (struct event){.kind = EVENT_RETRY_NODEROLE, .id = peer});
-    rig_result(&r, p, OUTCOME_OK);
+    rig_step(&r, (struct event){.kind = EVENT_RETRY_NODEROLE, .id = peer});
+    rig_reply(&r, p, OUTCOME_OK);
     is_noderole(&r, peer, ACTIVE, "the peer is active for the first time");
     is_noderole(&r, old, STALE, "now it matters");
     (void)anneal_parents(r.a, old, &n);
     is_int(n, 1, "the need counts");
-    is_int(rig_nr(&r, old).cohort, 6, "the child moves above its new parent");
-    is_int(rig_nr(&r, below).cohort, 7, "and so does all below it");
+    is_int(rig_noderole_at(&r, old).cohort, 6, "the child moves above its new parent");
+    is_int(rig_noderole_at(&r, below).cohort, 7, "and so does all below it");
     rig_finish(&r);
     is_noderole(&r, old, ACTIVE, "it ran with its new peer");
-    is_int(rig_view(&r, b).attempt, 1, "whose children were not disturbed");
-    rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 3});
+    is_int(rig_task_at(&r, b).attempt, 1, "whose children were not disturbed");
+    rig_step(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 3});
     is_noderole(&r, below, BLOCKED, "from now on its loss is theirs");
     rig_done(&r);
 }
@@ -251,32 +252,33 @@ static void test_late_peer_sleeps_until_it_is_active(void)
 static void test_risen_cohort_counts_in_the_start_order(void)
 {
     struct rig r;
-    rig_init(&r, 2, 9);
-    rig_do(&r, (struct event){.kind = EVENT_NODE_SLOTS, .id = 1, .n = 2});
-    struct rig_plan m = rig_plan(&r);
-    uint32_t d = rig_def(&m, (struct plan_def){0});
-    uint32_t low = rig_noderole(&m, 1, 0, NONE);
-    uint32_t a = rig_task(&m, d, 0, 1, NONE);
-    rig_noderole(&m, 1, 0, IDS(low));
-    uint32_t b = rig_task(&m, d, 0, 1, NONE);
-    rig_apply_to(&m, 1);
+    rig_init(&r, 2);
+    rig_step(&r, (struct event){.kind = EVENT_NODE_SLOTS, .id = 1, .n = 2});
+    struct draft m = draft_new(&r);
+    uint32_t d = draft_def(&m, (struct plan_def){0});
+    uint32_t low = draft_noderole(&m, 1, 0, NONE);
+    uint32_t a = draft_task(&m, d, 0, 1, NONE);
+    draft_noderole(&m, 1, 0, IDS(low));
+    uint32_t b = draft_task(&m, d, 0, 1, NONE);
+    draft_apply_to(&m, 1);
     rig_finish(&r);
-    m = rig_plan(&r);
-    uint32_t peer = rig_noderole(&m, 2, 0, NONE);
-    uint32_t p = rig_task(&m, d, 0, 1, NONE);
+    m = draft_new(&r);
+    uint32_t peer = draft_noderole(&m, 2, 0, NONE);
+    uint32_t p = draft_task(&m, d, 0, 1, NONE);
     m.p->noderoles[0].cohort = 9;
-    rig_need(&m, low, peer);
-    rig_apply_to(&m, 1);
-    rig_do(&r, (struct event){.kind = EVENT_NODE_SLOTS, .id = 1, .n = 1});
-    rig_do(&r, (struct event){.kind = EVENT_NODE_AVAILABLE, .id = 1});
+    draft_need(&m, low, peer);
+    draft_apply_to(&m, 1);
+    rig_step(&r, (struct event){.kind = EVENT_NODE_SLOTS, .id = 1, .n = 1});
+    rig_step(&r, (struct event){.kind = EVENT_NODE_AVAILABLE, .id = 1});
     uint32_t ids[] = {low, low + 1};
-    rig_do(&r, (struct event){.kind = EVENT_RERUN, .op = 1, .ids = ids, .n_ids = 2});
+    rig_step(&r, (struct event){.kind = EVENT_RERUN, .op = 1, .ids = ids, .n_ids = 2});
     is_task(&r, a, READY, "both are queued");
-    rig_result(&r, p, OUTCOME_OK);
-    is_int(rig_nr(&r, low).cohort, 10, "one of them rises");
-    is_int(rig_nr(&r, low + 1).cohort, 11, "and the other above it");
-    rig_do(&r, (struct event){.kind = EVENT_NODE_AVAILABLE, .id = 1, .flag = 1});
-    ok(rig_sent(&r, a) && !rig_sent(&r, b), "the lower cohort starts first, by its new number");
+    rig_reply(&r, p, OUTCOME_OK);
+    is_int(rig_noderole_at(&r, low).cohort, 10, "one of them rises");
+    is_int(rig_noderole_at(&r, low + 1).cohort, 11, "and the other above it");
+    rig_step(&r, (struct event){.kind = EVENT_NODE_AVAILABLE, .id = 1, .flag = 1});
+    ok(rig_was_sent(&r, a) && !rig_was_sent(&r, b),
+       "the lower cohort starts first, by its new number");
     rig_finish(&r);
     is_task(&r, b, DONE, "then the other");
     rig_done(&r);

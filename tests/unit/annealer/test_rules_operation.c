@@ -4,7 +4,7 @@
  * Section 8 of the engine's rules, as far as the engine goes.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine_rig.h"
+#include "draft.h"
 
 /* Two noderoles on two nodes, two tasks each, the second after the first. */
 struct pair {
@@ -14,45 +14,45 @@ struct pair {
 static struct pair pair_make(struct rig *r, struct plan_def d)
 {
     struct pair p;
-    struct rig_plan m = rig_plan(r);
-    uint32_t def = rig_def(&m, d);
-    rig_noderole(&m, 1, 0, NONE);
-    p.a1 = rig_task(&m, def, 0, 2, NONE);
-    p.a2 = rig_task(&m, def, 0, 1, IDS(p.a1));
-    rig_noderole(&m, 2, 0, NONE);
-    p.b1 = rig_task(&m, def, 0, 2, NONE);
-    p.b2 = rig_task(&m, def, 0, 1, IDS(p.b1));
-    rig_apply(&m);
+    struct draft m = draft_new(r);
+    uint32_t def = draft_def(&m, d);
+    draft_noderole(&m, 1, 0, NONE);
+    p.a1 = draft_task(&m, def, 0, 2, NONE);
+    p.a2 = draft_task(&m, def, 0, 1, IDS(p.a1));
+    draft_noderole(&m, 2, 0, NONE);
+    p.b1 = draft_task(&m, def, 0, 2, NONE);
+    p.b2 = draft_task(&m, def, 0, 1, IDS(p.b1));
+    draft_apply(&m);
     return p;
 }
 
 static int cancel(struct rig *r, bool abort)
 {
-    return rig_do(r, (struct event){.kind = EVENT_CANCEL, .id = RIG_OP, .flag = abort});
+    return -rig_try(r, (struct event){.kind = EVENT_CANCEL, .id = RIG_OP, .flag = abort});
 }
 static int resume(struct rig *r)
 {
-    return rig_do(r, (struct event){.kind = EVENT_RESUME, .id = RIG_OP});
+    return -rig_try(r, (struct event){.kind = EVENT_RESUME, .id = RIG_OP});
 }
 static int retry(struct rig *r, enum event_kind kind, uint32_t id)
 {
-    return rig_do(r, (struct event){.kind = kind, .id = id});
+    return -rig_try(r, (struct event){.kind = kind, .id = id});
 }
 
 static void test_ends(void)
 {
     struct rig r;
-    rig_init(&r, 2, 9);
+    rig_init(&r, 2);
     struct pair p = pair_make(&r, (struct plan_def){0});
     is_operation(&r, RIG_OP, RUNNING, "while anything is left");
     rig_finish(&r);
     is_operation(&r, RIG_OP, SUCCEEDED, "when nothing is");
     is_int(rig_op(&r, RIG_OP).total, 4, "its figures: all");
     is_int(rig_op(&r, RIG_OP).done, 4, "and done");
-    is_int(rig_op(&r, RIG_OP).ended_ms, r.now_ms, "its end");
-    rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 1});
+    is_int(rig_op(&r, RIG_OP).ended_ms, r.now, "its end");
+    rig_step(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 1});
     is_int(rig_op(&r, RIG_OP).done, 4, "what happens later is not its business");
-    is_int(rig_view(&r, p.a1).operation, OPERATION_STANDING, "but the standing one's");
+    is_int(rig_task_at(&r, p.a1).operation, OPERATION_STANDING, "but the standing one's");
     is_operation(&r, RIG_OP, SUCCEEDED, "it has succeeded");
     is_operation(&r, OPERATION_STANDING, RUNNING, "the standing one never ends");
     rig_done(&r);
@@ -61,9 +61,9 @@ static void test_ends(void)
 static void test_failure_and_its_dependents(void)
 {
     struct rig r;
-    rig_init(&r, 2, 9);
+    rig_init(&r, 2);
     struct pair p = pair_make(&r, (struct plan_def){0});
-    rig_result(&r, p.a1, OUTCOME_FAILED);
+    rig_reply(&r, p.a1, OUTCOME_FAILED);
     is_task(&r, p.a2, DEP_FAILED, "what depends on a failure fails with it");
     is_task(&r, p.b1, RUNNING, "what does not goes on");
     is_operation(&r, RIG_OP, RUNNING, "and so does the operation");
@@ -75,8 +75,8 @@ static void test_failure_and_its_dependents(void)
     is_task(&r, p.a1, RUNNING, "FAILED starts over");
     is_task(&r, p.a2, PENDING, "DEP_FAILED waits again");
     is_task(&r, p.b2, DONE, "DONE stays");
-    is_int(rig_nr(&r, 1).generation, 2, "a new generation of the one");
-    is_int(rig_nr(&r, 2).generation, 1, "not of the other");
+    is_int(rig_noderole_at(&r, 1).generation, 2, "a new generation of the one");
+    is_int(rig_noderole_at(&r, 2).generation, 1, "not of the other");
     rig_finish(&r);
     is_operation(&r, RIG_OP, SUCCEEDED, "and succeeds");
     is_int(retry(&r, EVENT_RETRY_OPERATION, RIG_OP), ERR_CONFLICT, "nothing to retry");
@@ -87,15 +87,15 @@ static void test_failure_and_its_dependents(void)
 static void test_retry_brings_a_fresh_budget(void)
 {
     struct rig r;
-    rig_init(&r, 2, 9);
+    rig_init(&r, 2);
     struct pair p = pair_make(&r, (struct plan_def){.retries = 1});
-    rig_result(&r, p.a1, OUTCOME_FAILED);
-    rig_result(&r, p.a1, OUTCOME_FAILED);
+    rig_reply(&r, p.a1, OUTCOME_FAILED);
+    rig_reply(&r, p.a1, OUTCOME_FAILED);
     is_task(&r, p.a1, FAILED, "two tries");
     is_int(retry(&r, EVENT_RETRY_TASK, p.a1), 0, "retry of a task");
-    rig_result(&r, p.a1, OUTCOME_FAILED);
+    rig_reply(&r, p.a1, OUTCOME_FAILED);
     is_task(&r, p.a1, RUNNING, "and two more");
-    rig_result(&r, p.a1, OUTCOME_FAILED);
+    rig_reply(&r, p.a1, OUTCOME_FAILED);
     is_task(&r, p.a1, FAILED, "no more");
     is_int(retry(&r, EVENT_RETRY_TASK, p.a2), ERR_CONFLICT, "DEP_FAILED comes with its cause");
     is_int(retry(&r, EVENT_RETRY_TASK, p.b1), ERR_CONFLICT, "RUNNING needs none");
@@ -110,21 +110,23 @@ static void test_retry_brings_a_fresh_budget(void)
 static void test_dependents_in_another_operation_follow(void)
 {
     struct rig r;
-    rig_init(&r, 2, 9);
+    rig_init(&r, 2);
     struct pair p = pair_make(&r, (struct plan_def){0});
-    rig_do(&r, (struct event){.kind = EVENT_OPERATION_ADD, .id = 3, .n = 1, .flag = CLASS_NORMAL});
-    struct rig_plan m = rig_plan(&r);
-    rig_noderole(&m, 2, 0, NONE);
-    uint32_t late = rig_task(&m, 1, 0, 1, IDS(p.a2));
-    rig_apply_to(&m, 3);
-    rig_result(&r, p.a1, OUTCOME_FAILED);
+    rig_step(&r,
+             (struct event){.kind = EVENT_OPERATION_ADD, .id = 3, .n = 1, .flag = CLASS_NORMAL});
+    struct draft m = draft_new(&r);
+    draft_noderole(&m, 2, 0, NONE);
+    uint32_t late = draft_task(&m, 1, 0, 1, IDS(p.a2));
+    draft_apply_to(&m, 3);
+    rig_reply(&r, p.a1, OUTCOME_FAILED);
     is_task(&r, late, DEP_FAILED, "a dependent of another request fails too");
     is_operation(&r, 3, FAILED, "and its operation");
-    rig_do(&r, (struct event){.kind = EVENT_OPERATION_ADD, .id = 4, .n = 1, .flag = CLASS_NORMAL});
-    m = rig_plan(&r);
-    rig_noderole(&m, 2, 0, NONE);
-    uint32_t later = rig_task(&m, 1, 0, 1, IDS(late));
-    rig_apply_to(&m, 4);
+    rig_step(&r,
+             (struct event){.kind = EVENT_OPERATION_ADD, .id = 4, .n = 1, .flag = CLASS_NORMAL});
+    m = draft_new(&r);
+    draft_noderole(&m, 2, 0, NONE);
+    uint32_t later = draft_task(&m, 1, 0, 1, IDS(late));
+    draft_apply_to(&m, 4);
     is_task(&r, later, DEP_FAILED, "what is planned on a failure has failed");
     retry(&r, EVENT_RETRY_TASK, p.a1);
     is_operation(&r, 3, RUNNING, "given back to it: open again");
@@ -138,19 +140,19 @@ static void test_dependents_in_another_operation_follow(void)
 static void test_cancel_lets_running_attempts_end(void)
 {
     struct rig r;
-    rig_init(&r, 2, 9);
+    rig_init(&r, 2);
     struct pair p = pair_make(&r, (struct plan_def){0});
-    rig_again(&r, p.b1, 3600000);
+    rig_reply_again(&r, p.b1, 3600000);
     is_int(cancel(&r, false), 0, "cancel");
     is_int(r.fx.stops.n, 0, "running attempts may end");
     is_task(&r, p.b1, CANCELLED, "a waiting one ends at once");
     is_operation(&r, RIG_OP, RUNNING, "not over while something runs");
-    rig_result(&r, p.a1, OUTCOME_OK);
+    rig_reply(&r, p.a1, OUTCOME_OK);
     is_task(&r, p.a1, DONE, "its result counts");
     is_task(&r, p.a2, READY, "nothing new starts");
     is_operation(&r, RIG_OP, CANCELLED, "now it is over");
     ok(rig_op(&r, RIG_OP).held, "what is unfinished is held");
-    rig_tick(&r, 3600000);
+    rig_after(&r, 3600000);
     is_task(&r, p.a2, READY, "and does not start by itself");
     is_int(cancel(&r, false), ERR_CONFLICT, "over is over");
     is_int(resume(&r), 0, "resume");
@@ -166,13 +168,13 @@ static void test_cancel_lets_running_attempts_end(void)
 static void test_a_held_operation_ends_with_its_last_attempt(void)
 {
     struct rig r;
-    rig_init(&r, 2, 1);
+    rig_init_with(&r, 2, 1, NULL);
     struct pair p = pair_make(&r, (struct plan_def){.retries = 3, .backoff_ms = 1000});
     cancel(&r, false);
-    rig_result(&r, p.a1, OUTCOME_FAILED);
+    rig_reply(&r, p.a1, OUTCOME_FAILED);
     is_task(&r, p.a1, PENDING, "failed, with budget left");
     is_operation(&r, RIG_OP, CANCELLED, "nothing runs any more: cancelled");
-    rig_tick(&r, 1000);
+    rig_after(&r, 1000);
     is_task(&r, p.a1, READY, "its back-off ends, the hold does not");
     resume(&r);
     is_task(&r, p.a1, RUNNING, "resumed");
@@ -186,10 +188,10 @@ static void test_abort(void)
     struct pair p = pair_make(&r, (struct plan_def){.retries = 3});
     cancel(&r, true);
     is_int(r.fx.stops.n, 2, "abort tells both to stop");
-    rig_result(&r, p.a1, OUTCOME_CANCELLED);
+    rig_reply(&r, p.a1, OUTCOME_CANCELLED);
     is_task(&r, p.a1, CANCELLED, "one does");
-    is_reason(rig_view(&r, p.a1).reason, ABORTED, "its reason");
-    rig_tick(&r, 500);
+    is_reason(rig_task_at(&r, p.a1).reason, ABORTED, "its reason");
+    rig_after(&r, 500);
     is_task(&r, p.b1, CANCELLED, "the other is given up after the grace");
     is_operation(&r, RIG_OP, CANCELLED, "and that is that");
     is_int(retry(&r, EVENT_RETRY_OPERATION, RIG_OP), 0, "a retry lifts the hold too");
@@ -201,12 +203,12 @@ static void test_abort(void)
 static void test_not_yet_in_a_held_operation(void)
 {
     struct rig r;
-    rig_init(&r, 2, 9);
+    rig_init(&r, 2);
     struct pair p = pair_make(&r, (struct plan_def){0});
     cancel(&r, false);
-    rig_again(&r, p.a1, 1000);
+    rig_reply_again(&r, p.a1, 1000);
     is_task(&r, p.a1, CANCELLED, "nobody will ask it again");
-    rig_result(&r, p.b1, OUTCOME_LOST);
+    rig_reply(&r, p.b1, OUTCOME_LOST);
     is_task(&r, p.b1, CANCELLED, "nor start what is lost");
     is_operation(&r, RIG_OP, CANCELLED, "over");
     rig_done(&r);
@@ -215,14 +217,14 @@ static void test_not_yet_in_a_held_operation(void)
 static void test_hold_survives_a_loss(void)
 {
     struct rig r;
-    rig_init(&r, 2, 9);
+    rig_init(&r, 2);
     struct pair p = pair_make(&r, (struct plan_def){0});
-    rig_result(&r, p.a1, OUTCOME_OK);
+    rig_reply(&r, p.a1, OUTCOME_OK);
     cancel(&r, false);
-    rig_result(&r, p.a2, OUTCOME_OK);
-    rig_result(&r, p.b1, OUTCOME_OK);
-    rig_do(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 2});
-    rig_do(&r, (struct event){.kind = EVENT_NODE_SEEN, .id = 2, .a = 102, .b = 999});
+    rig_reply(&r, p.a2, OUTCOME_OK);
+    rig_reply(&r, p.b1, OUTCOME_OK);
+    rig_step(&r, (struct event){.kind = EVENT_NODE_DEAD, .id = 2});
+    rig_step(&r, (struct event){.kind = EVENT_NODE_SEEN, .id = 2, .a = 102, .b = 999});
     is_task(&r, p.b1, READY, "what is held stays held, whatever happens to its node");
     resume(&r);
     is_task(&r, p.b1, RUNNING, "until somebody lifts it");
@@ -231,21 +233,22 @@ static void test_hold_survives_a_loss(void)
 
 static int rerun(struct rig *r, uint32_t op, const uint32_t *ids, uint32_t n)
 {
-    return rig_do(r, (struct event){.kind = EVENT_RERUN, .op = op, .ids = ids, .n_ids = n});
+    return -rig_try(r, (struct event){.kind = EVENT_RERUN, .op = op, .ids = ids, .n_ids = n});
 }
 
 static void test_rerun(void)
 {
     struct rig r;
-    rig_init(&r, 2, 9);
+    rig_init(&r, 2);
     struct pair p = pair_make(&r, (struct plan_def){0});
-    rig_result(&r, p.a1, OUTCOME_FAILED);
+    rig_reply(&r, p.a1, OUTCOME_FAILED);
     rig_finish(&r);
-    rig_do(&r, (struct event){.kind = EVENT_OPERATION_ADD, .id = 3, .n = 1, .flag = CLASS_NORMAL});
+    rig_step(&r,
+             (struct event){.kind = EVENT_OPERATION_ADD, .id = 3, .n = 1, .flag = CLASS_NORMAL});
     is_int(rerun(&r, 3, IDS(1, 2)), 0, "a list of noderoles");
     is_task(&r, p.a1, RUNNING, "what failed is retried");
     is_task(&r, p.b1, RUNNING, "what was done runs again");
-    is_int(rig_view(&r, p.b1).operation, 3, "for the operation that asked");
+    is_int(rig_task_at(&r, p.b1).operation, 3, "for the operation that asked");
     is_int(rig_op(&r, 3).counts[TASK_RUNNING], 2, "which counts it");
     rig_finish(&r);
     is_operation(&r, 3, SUCCEEDED, "and ends with it");
@@ -262,15 +265,17 @@ static void test_rerun(void)
 static void test_an_operation_without_work_ends(void)
 {
     struct rig r;
-    rig_init(&r, 2, 9);
+    rig_init(&r, 2);
     pair_make(&r, (struct plan_def){0});
     rig_finish(&r);
-    rig_do(&r, (struct event){.kind = EVENT_OPERATION_ADD, .id = 3, .n = 1, .flag = CLASS_NORMAL});
-    rig_do(&r, (struct event){.kind = EVENT_DATA_SET, .id = 1, .a = rig_nr(&r, 1).data, .op = 3});
+    rig_step(&r,
+             (struct event){.kind = EVENT_OPERATION_ADD, .id = 3, .n = 1, .flag = CLASS_NORMAL});
+    rig_step(&r, (struct event){
+                     .kind = EVENT_DATA_SET, .id = 1, .a = rig_noderole_at(&r, 1).data, .op = 3});
     is_operation(&r, 3, SUCCEEDED, "the data is what it was: nothing to do is done");
-    is_int(rig_do(&r, (struct event){.kind = EVENT_DATA_SET, .id = 1, .a = 5, .op = 3}),
+    is_int(-rig_try(&r, (struct event){.kind = EVENT_DATA_SET, .id = 1, .a = 5, .op = 3}),
            ERR_CONFLICT, "and takes no more");
-    is_int(rig_nr(&r, 1).data, 1, "nothing was changed");
+    is_int(rig_noderole_at(&r, 1).data, 1, "nothing was changed");
     rig_done(&r);
 }
 
@@ -278,13 +283,14 @@ static void test_an_operation_without_work_ends(void)
 static void test_adopted_work_leaves_no_ghosts(void)
 {
     struct rig r;
-    rig_init(&r, 2, 9);
+    rig_init(&r, 2);
     struct pair p = pair_make(&r, (struct plan_def){0});
     cancel(&r, false);
-    rig_result(&r, p.a1, OUTCOME_OK);
-    rig_result(&r, p.b1, OUTCOME_FAILED);
+    rig_reply(&r, p.a1, OUTCOME_OK);
+    rig_reply(&r, p.b1, OUTCOME_FAILED);
     is_operation(&r, RIG_OP, CANCELLED, "cancelled with work left and a failure");
-    rig_do(&r, (struct event){.kind = EVENT_OPERATION_ADD, .id = 3, .n = 1, .flag = CLASS_NORMAL});
+    rig_step(&r,
+             (struct event){.kind = EVENT_OPERATION_ADD, .id = 3, .n = 1, .flag = CLASS_NORMAL});
     rerun(&r, 3, IDS(2));
     resume(&r);
     rig_finish(&r);
@@ -296,19 +302,19 @@ static void test_adopted_work_leaves_no_ghosts(void)
 static void test_refusals(void)
 {
     struct rig r;
-    rig_init(&r, 1, 9);
-    is_int(rig_do(&r, (struct event){.kind = EVENT_OPERATION_ADD, .id = 1, .n = 1}), ERR_EXISTS,
+    rig_init(&r, 1);
+    is_int(-rig_try(&r, (struct event){.kind = EVENT_OPERATION_ADD, .id = 1, .n = 1}), ERR_EXISTS,
            "an operation that exists");
-    is_int(rig_do(&r, (struct event){.kind = EVENT_OPERATION_ADD, .id = 9, .n = 5}), ERR_INVALID,
+    is_int(-rig_try(&r, (struct event){.kind = EVENT_OPERATION_ADD, .id = 9, .n = 5}), ERR_INVALID,
            "no such tenant");
-    is_int(rig_do(&r, (struct event){.kind = EVENT_OPERATION_ADD, .id = 9, .n = 1, .flag = 7}),
+    is_int(-rig_try(&r, (struct event){.kind = EVENT_OPERATION_ADD, .id = 9, .n = 1, .flag = 7}),
            ERR_INVALID, "no such class");
-    is_int(rig_do(&r, (struct event){.kind = EVENT_TENANT_ADD, .id = 1}), ERR_EXISTS, "a tenant");
-    is_int(rig_do(&r, (struct event){.kind = EVENT_CANCEL, .id = 1}), ERR_CONFLICT,
+    is_int(-rig_try(&r, (struct event){.kind = EVENT_TENANT_ADD, .id = 1}), ERR_EXISTS, "a tenant");
+    is_int(-rig_try(&r, (struct event){.kind = EVENT_CANCEL, .id = 1}), ERR_CONFLICT,
            "the standing operation is not cancelled");
-    is_int(rig_do(&r, (struct event){.kind = EVENT_CANCEL, .id = 44}), ERR_NOT_FOUND, "nobody");
-    is_int(rig_do(&r, (struct event){.kind = EVENT_RESOLVE, .id = 44}), ERR_NOT_FOUND, "no task");
-    is_int(rig_do(&r, (struct event){.kind = EVENT_TOKEN, .id = 1}), ERR_INVALID,
+    is_int(-rig_try(&r, (struct event){.kind = EVENT_CANCEL, .id = 44}), ERR_NOT_FOUND, "nobody");
+    is_int(-rig_try(&r, (struct event){.kind = EVENT_RESOLVE, .id = 44}), ERR_NOT_FOUND, "no task");
+    is_int(-rig_try(&r, (struct event){.kind = EVENT_TOKEN, .id = 1}), ERR_INVALID,
            "an event of the inventory");
     rig_done(&r);
 }
@@ -316,15 +322,15 @@ static void test_refusals(void)
 static void test_time_never_runs_backwards(void)
 {
     struct rig r;
-    rig_init(&r, 1, 9);
+    rig_init(&r, 1);
     uint32_t t = rig_one(&r, 1, (struct plan_def){0});
-    rig_tick(&r, 5000);
-    r.now_ms -= 3000;
-    rig_result(&r, t, OUTCOME_OK);
+    rig_after(&r, 5000);
+    r.now -= 3000;
+    rig_reply(&r, t, OUTCOME_OK);
     is_int(anneal_now(r.a), 6000, "an event from the past happens now");
     is_task(&r, t, DONE, "and counts");
-    r.now_ms = 99000;
-    is_int(rig_do(&r, (struct event){.kind = EVENT_POKE, .id = t}), ERR_CONFLICT, "refused");
+    r.now = 99000;
+    is_int(-rig_try(&r, (struct event){.kind = EVENT_POKE, .id = t}), ERR_CONFLICT, "refused");
     is_int(anneal_now(r.a), 6000, "what is refused does not even take time");
     rig_done(&r);
 }

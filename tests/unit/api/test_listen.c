@@ -12,6 +12,7 @@
 #include "rig.h"
 #include "sys/fs.h"
 #include "tap.h"
+#include "workdir.h"
 
 static void test_addresses(void)
 {
@@ -238,13 +239,11 @@ static void test_refusals(const char *dir)
 
 int main(void)
 {
-    char dir[] = "/tmp/anneal-listen-XXXXXX";
+    char *dir = workdir_new("listen");
     log_set_level(LOG_ERROR);
-    if (!mkdtemp(dir))
-        abort();
     test_addresses();
     test_tls(dir);
     test_refusals(dir);
-    fs_remove_tree(dir, NULL);
+    free(dir);
     return tap_done();
 }

@@ -9,6 +9,7 @@
 #include "cluster.h"
 #include "sys/fs.h"
 #include "tap.h"
+#include "workdir.h"
 
 static void test_down(void)
 {
@@ -41,13 +42,11 @@ static void test_down(void)
 
 static void test_tokens(void)
 {
-    char home[] = "/tmp/anneal-home-XXXXXX";
+    char *home = workdir_new("home");
     struct cli_case c = {.server = cluster_new(), .token = ""};
     struct err e;
     SCOPED_BUF(path);
     SCOPED_BUF(line);
-    if (!mkdtemp(home))
-        printf("Bail out! no temporary directory\n");
     fake_on(c.server, "GET /v1/pools", 200, LIST(""));
     is_int(case_run(&c, "pool list"), 0, "a server that asks for no token");
     ok(!strstr(fake_request(c.server, "GET /v1/pools", 0), "Authorization"), "gets none");
@@ -94,7 +93,7 @@ static void test_tokens(void)
     is_int(case_run(&c, line.data), 0, "an option");
     has_text(fake_request(c.server, "GET /v1/pools", -1), "Bearer anl_other\r\n",
              "is stronger still");
-    fs_remove_tree(home, &e);
+    free(home);
     fake_free(c.server);
     case_done(&c);
 }
@@ -121,8 +120,10 @@ static void test_pages(void)
     is_text(c.out, "NAME  NODES\na         1\nb         2\n", "ends the table");
     is_text(c.err, "(2 of 3 groups)\n", "and says that there is more");
     has_text(fake_request(c.server, "", -1), "limit=2", "only what is wanted is asked for");
-    is_int(case_run(&c, "group list --limit 0"), 0, "nothing wanted");
-    is_text(c.out, "", "nothing asked");
+    is_int(case_run(&c, "group list --limit 0"), 2, "nothing wanted");
+    has_text(c.err, "--limit must not be 0", "is a mistake");
+    is_int(case_run(&c, "group list --timeout 0s"), 2, "no time to answer");
+    has_text(c.err, "--timeout must not be 0", "is one too");
 
     fake_on(
         c.server, "GET /v1/jigs?limit=1000", 400,
@@ -184,6 +185,12 @@ static void test_trace(void)
     is_int(case_run(&c, "node add n1 --slots 0"), 6, "a refusal");
     is_text(c.err, "anneal: /slots: slots ^[[2Jmust be 1 or more\n    slots: 0\nhint: use 1\n",
             "has place, text, line and hint, and cannot command the terminal");
+    fake_on(c.server, "GET /v1/nodes", 400,
+            "{\"type\":\"urn:anneal:error:syntax\",\"detail\":\"expected a node\","
+            "\"pointer\":\"column 6\",\"line\":\"a=b&&\",\"hint\":\"       ^\"}");
+    is_int(case_run(&c, "node list a=b&&"), 2, "a selector that is wrong");
+    is_text(c.err, "anneal: column 6: expected a node\n    a=b&&\n         ^\n",
+            "is shown with the caret below it");
     c.tty = true;
     is_int(case_run(&c, "node add n1 --slots 0"), 6, "on a terminal");
     has_text(c.err, "\033[1;31manneal:\033[0m /slots", "it has colour");

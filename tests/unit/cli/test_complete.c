@@ -3,6 +3,7 @@
 #include "cli_case.h"
 #include "cluster.h"
 #include "tap.h"
+#include "workdir.h"
 
 static const struct {
     const char *words, *offers;
@@ -57,6 +58,12 @@ static const struct {
     {"completion ''", "bash\n"},
     {"status --ch", "--check\n"},
     {"sim x", ""},
+    {"why no", "node/\nnoderole/\n"},
+    {"why node/", "node/n1\n"},
+    {"why task/", "task/6\n"},
+    {"why pool/p", "pool/p1\n"},
+    {"why binding/", ""},
+    {"why frob/", ""},
 };
 
 static void test_words(void)
@@ -106,9 +113,9 @@ static void test_quiet(void)
 static void test_script(void)
 {
     struct cli_case c = {0};
-    char script[] = "/tmp/anneal-completion-XXXXXX", command[512], got[256] = "";
-    int fd = mkstemp(script);
-    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+    char *dir = workdir_new("completion"), script[600], command[640], got[256] = "";
+    snprintf(script, sizeof script, "%s/script", dir);
+    FILE *f = fopen(script, "w");
     is_int(case_run(&c, "completion bash"), 0, "the script");
     if (!f)
         printf("Bail out! no temporary file\n");
@@ -126,7 +133,7 @@ static void test_script(void)
         pclose(p);
     is_text(got, "__complete\nnode\n\n[one][two words]",
             "hands over the words up to the cursor and offers the lines that come back");
-    remove(script);
+    free(dir);
     case_done(&c);
 }
 

@@ -7,8 +7,9 @@
 #include "cli_case.h"
 #include "sys/fs.h"
 #include "tap.h"
+#include "workdir.h"
 
-static char dir[] = "/tmp/anneal-lint-XXXXXX";
+static char *dir;
 
 static void file_put(const char *name, const char *text)
 {
@@ -32,8 +33,7 @@ static int lint(struct cli_case *c, const char *options)
 static void test_lint(void)
 {
     struct cli_case c = {0};
-    if (!mkdtemp(dir))
-        printf("Bail out! no temporary directory\n");
+    dir = workdir_new("lint");
     file_put("barclamp.yaml", "barclamp: site\n"
                               "jigs:\n"
                               "  - {name: sh, implementation: noop}\n"
@@ -71,8 +71,7 @@ static void test_lint(void)
     has_text(c.out, "barclamp.yaml:", "is named");
     is_int(case_run(&c, "lint /nonexistent"), 4, "no directory");
     case_done(&c);
-    struct err e;
-    fs_remove_tree(dir, &e);
+    free(dir);
 }
 
 /* Where the caret stands, for places of all sorts. */

@@ -6,9 +6,11 @@
 #include "base/alloc.h"
 #include "cli/verbs_i.h"
 #include "cli_case.h"
+#include "sys/daemon_args.h"
 #include "sys/fs.h"
 #include "sys/opts.h"
 #include "tap.h"
+#include "workdir.h"
 
 /* Requests that pages may use; anything else at the start of a line is a mistake. */
 static const char *bad_request(const char *page)
@@ -52,13 +54,11 @@ static void man_check(const char *file, struct buf *ret)
 
 static void test_pages(void)
 {
-    char dir[] = "/tmp/anneal-man-XXXXXX";
+    char *dir = workdir_new("man");
     struct cli_case c = {0};
     struct err e;
     SCOPED_BUF(line);
     SCOPED_BUF(said);
-    if (!mkdtemp(dir))
-        printf("Bail out! no temporary directory\n");
     buf_printf(&line, "man --dir %s", dir);
     is_int(case_run(&c, line.data), 0, "all pages are written");
     has_text(c.out, "pages written", "and counted");
@@ -88,7 +88,7 @@ static void test_pages(void)
         nouns += n->help != NULL;
     is_int(pages, nouns + 3, "a page for each noun and three more");
     free(list);
-    fs_remove_tree(dir, &e);
+    free(dir);
     case_done(&c);
 }
 
@@ -109,7 +109,13 @@ static void test_content(void)
         has_text(c.out, item, "setting %s is described", opts_info((enum opts_key)k)->name);
     }
     is_int(case_run(&c, "man anneald.8"), 0, "the server's page");
-    has_text(c.out, "\\-\\-restore", "has its options");
+    for (int a = 0; a < DAEMON_ARG_COUNT; a++) {
+        SCOPED_BUF(item);
+        buf_puts(&item, ".TP\n.B \\-\\-");
+        for (const char *p = daemon_arg_info((enum daemon_arg)a)->name; *p; p++)
+            buf_printf(&item, "%s%c", *p == '-' ? "\\" : "", *p);
+        has_text(c.out, item.data, "--%s is described", daemon_arg_info((enum daemon_arg)a)->name);
+    }
     is_int(case_run(&c, "man anneal-frob.1"), 4, "a page that is not there");
     has_text(c.err, "no page \"anneal-frob.1\"", "is named");
     is_int(case_run(&c, "man anneal.1 --dir /tmp"), 2, "one page or all");

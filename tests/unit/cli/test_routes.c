@@ -12,6 +12,7 @@
 #include "cluster.h"
 #include "sys/fs.h"
 #include "tap.h"
+#include "workdir.h"
 
 static const struct {
     const char *noun, *verb, *line;
@@ -193,9 +194,9 @@ static void test_published(void)
 
 int main(void)
 {
-    char dir[] = "/tmp/anneal-routes-XXXXXX";
-    if (!mkdtemp(dir) || chdir(dir))
-        printf("Bail out! no temporary directory\n");
+    char *dir = workdir_new("routes");
+    if (chdir(dir))
+        printf("Bail out! no way into %s\n", dir);
     for (const struct cli_verb *v = cli_verbs; v->noun; v++) {
         const char *verb = v->verb ? v->verb : "";
         SCOPED_BUF(asked);
@@ -233,7 +234,7 @@ int main(void)
         fake_free(c.server);
         case_done(&c);
     }
-    rmdir(dir);
+    free(dir);
     test_published();
     return tap_done();
 }

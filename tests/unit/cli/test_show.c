@@ -14,9 +14,10 @@ static const struct {
                      "id          1\n"
                      "state       ACTIVE\n"
                      "alive       alive\n"
-                     "available   false\n"
+                     "available   no\n"
                      "note        new disk\n"
                      "deployment  prod\n"
+                     "admin       no\n"
                      "slots       1\n"
                      "addresses   10.0.0.1\n"
                      "groups      db, eu\n"
@@ -55,8 +56,8 @@ static const struct {
                          "parents      7\n"
                          "revision     4\n"
                          "\ntasks\n"
-                         "ID  TASK     STATE   REASON  JIG  TRIES  STARTED\n"
-                         " 6  install  FAILED  exit    ssh      2    20.0s\n"
+                         "ID  TASK     STATE   REASON  JIG  ATTEMPT  STARTED\n"
+                         " 6  install  FAILED  exit    ssh        2    20.0s\n"
                          "\ndata\n  listen:\n    port: 80\n  motd: hello\n"
                          "\nwall\n  ip: 10.0.0.1\n"},
     {"noderole data 12", "listen:\n  port: 80\nmotd: hello\n"},
@@ -79,8 +80,8 @@ static const struct {
      "created   2023-11-14 22:12:20 UTC, 1m00s ago\n"
      "ended     2023-11-14 22:13:10 UTC, 10.0s ago\n"
      "revision  9\n"},
-    {"task list", "ID  TASK     ROLE  NODE  STATE   REASON  OPERATION  TRIES  STARTED\n"
-                  " 6  install  web   n1    FAILED  exit            3      2    20.0s\n"},
+    {"task list", "ID  TASK     ROLE  NODE  STATE   REASON  OPERATION  ATTEMPT  STARTED\n"
+                  " 6  install  web   n1    FAILED  exit            3        2    20.0s\n"},
     {"task attempts 6", "ATTEMPT  OUTCOME  EXIT  NODE  STARTED  ENDED  ASKS  NOTE\n"
                         "      1  exit        3  n1      20.0s  10.0s     0  -\n"
                         "      2  exit        3  n1      20.0s  10.0s     0  -\n"},
@@ -94,8 +95,9 @@ static const struct {
                     "reason      exit\n"
                     "jig         ssh\n"
                     "repeat      safe\n"
-                    "tries       2\n"
+                    "attempt     2\n"
                     "retries     3\n"
+                    "retried     2\n"
                     "depends on  4\n"
                     "waits on    0\n"
                     "started     2023-11-14 22:13:00 UTC, 20.0s ago\n"
@@ -118,7 +120,7 @@ static const struct {
     {"jig list", "NAME  ACTIVE  IMPLEMENTATION  IMPLEMENTOR  REACHES  WORKERS  RUNNING  WAITING\n"
                  "ssh   no      script          -            node           2        1        3\n"},
     {"jig show ssh", "name            ssh\n"
-                     "active          false\n"
+                     "active          no\n"
                      "implementation  script\n"
                      "reaches         node\n"
                      "workers         2\n"
@@ -141,7 +143,7 @@ static const struct {
     {"worker list", "NAME  RUNNING  CAPACITY  SEEN  JIGS\n"
                     "w1          3        64  4.1s  ssh, noop\n"},
     {"token list", "ID  NAME  SCOPE      AGE  REVOKED\n"
-                   " 2  ci    operate  20.0s\n"},
+                   " 2  ci    operate  20.0s  no\n"},
     {"events", "     999  22:13:00.120  result  w1  task/5 RUNNING->DONE\n"
                "    1000  22:13:00.120  result  w1  task/5 RUNNING->DONE\n"},
     {"events -o name", "999\n1000\n"},

@@ -41,7 +41,7 @@ static const char *args_fault(const struct cli_verb *v)
             return "a required argument follows an optional one";
         if (a->flags & ARG_MANY && !last)
             return "only the last argument may be repeated";
-        if ((a->kind == KIND_WORD) != (a->words != NULL))
+        if ((a->kind == KIND_WORD || a->kind == KIND_OBJECT) != (a->words != NULL))
             return "words without KIND_WORD, or the reverse";
         optional |= a->flags & ARG_OPTIONAL;
     }

@@ -134,14 +134,22 @@ static void test_guess(void)
     is_int(case_run(&c, "-q why 12"), 0, "quietly");
     is_text(c.err, "", "without a word");
     is_int(case_run(&c, "why 99"), 4, "a number of nothing");
-    has_text(c.err, "nothing is called \"99\"", "is not found");
+    has_text(c.err, "there is no noderole, task or operation 99", "is not found");
     fake_on(c.server, "GET /v1/why/pool/rolling", 200,
             WHY("pool", "null", "rolling", "open", "it is full", ""));
     is_int(case_run(&c, "why rolling"), 0, "a bare name");
     has_text(c.err, "took \"rolling\" for pool/rolling", "is looked up as each kind");
     has_text(c.out, "pool/rolling open: it is full\n", "and explained");
     is_int(case_run(&c, "why noderole/"), 2, "a kind without a name");
-    is_int(case_run(&c, "why frob/1"), 4, "a kind that is none is the server's to refuse");
+    is_int(case_run(&c, "why frob/1"), 2, "a kind that is none");
+    has_text(c.err, "not about a \"frob\"", "is named");
+    has_text(c.err, "node, noderole, task, operation, role, jig, pool, binding",
+             "with those known");
+    has_text(c.err, "`anneal help why`", "and where to read on");
+    is_int(case_run(&c, "why deployment/prod"), 2, "a kind that has no reasons");
+    has_text(c.err, "`anneal deployment show prod`", "but can be shown");
+    is_int(case_run(&c, "why worker/w1"), 2, "and one");
+    has_text(c.err, "`anneal worker list`", "that can be listed");
     fake_on(c.server, "GET /v1/why/node/x", 403, PROBLEM("forbidden", "no"));
     is_int(case_run(&c, "why x"), 3, "a refusal ends the guessing");
     fake_off(c.server, "GET /v1/why/noderole/7");

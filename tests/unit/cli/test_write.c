@@ -7,6 +7,7 @@
 #include "cluster.h"
 #include "sys/fs.h"
 #include "tap.h"
+#include "workdir.h"
 
 /* One line, the body of the request it makes, and what it says. */
 static const struct {
@@ -254,7 +255,7 @@ static void test_background(void)
                 STATUS_WITH("\"backup\":{\"path\":\"/b/store\",\"state\":\"failed\",\"pages\":0,"
                             "\"error\":\"no space left\"}"));
         is_int(case_run(&c, "admin backup /b/store"), 11, "one that fails");
-        has_text(c.err, "the backup failed: no space left", "says why");
+        has_text(c.err, "the backup to /b/store failed: no space left", "says why");
         fake_off(c.server, "GET /v1/status");
         fake_on(c.server, "GET /v1/status", 403, PROBLEM("forbidden", "no status for you"));
         is_int(case_run(&c, "admin backup /b/store"), 3, "an end that cannot be seen");
@@ -286,14 +287,12 @@ static void test_background(void)
 
 static void test_secrets(void)
 {
-    char dir[] = "/tmp/anneal-token-XXXXXX";
+    char *dir = workdir_new("token");
     struct cli_case c = {.server = cluster_new()};
     struct err e;
     SCOPED_BUF(line);
     SCOPED_BUF(path);
     SCOPED_BUF(got);
-    if (!mkdtemp(dir))
-        printf("Bail out! no temporary directory\n");
     buf_printf(&line, "token add ci --save %s/sub/token", dir);
     buf_printf(&path, "%s/sub/token", dir);
     is_int(case_run(&c, line.data), 0, "a token that is saved");
@@ -315,20 +314,18 @@ static void test_secrets(void)
     fake_off(c.server, "POST /v1/tokens");
     fake_on(c.server, "POST /v1/tokens", 201, "{\"id\":2}");
     is_int(case_run(&c, "token add ci"), 9, "a server that keeps the secret to itself");
-    fs_remove_tree(dir, &e);
+    free(dir);
     fake_free(c.server);
     case_done(&c);
 }
 
 static void test_catalog(void)
 {
-    char dir[] = "/tmp/anneal-catalog-XXXXXX";
+    char *dir = workdir_new("catalog");
     struct cli_case c = {.server = cluster_new()};
     struct err e;
     SCOPED_BUF(p);
     SCOPED_BUF(line);
-    if (!mkdtemp(dir))
-        printf("Bail out! no temporary directory\n");
     static const char *const files[] = {"site/barclamp.yaml", "site/roles/web.yaml", ".git/config",
                                         "site/.swp"};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -353,7 +350,7 @@ static void test_catalog(void)
     has_text(body, "\"site/roles/web.yaml\":", "from all directories");
     ok(!strstr(body, ".git") && !strstr(body, ".swp") && !strstr(body, "loop"),
        "dots and links to directories stay at home");
-    has_text(body, "\"origin\":\"/tmp/anneal-catalog-", "with their origin");
+    has_text(body, "/anneal-catalog-", "with their origin");
     buf_puts(&line, " --dry-run --origin git@x");
     is_int(case_run(&c, line.data), 0, "a dry run");
     has_text(c.out, "the catalog is sound", "says so");
@@ -365,7 +362,7 @@ static void test_catalog(void)
     fs_write_atomic(p.data, "\x89PNG\xff", 5, 0644, &e);
     is_int(case_run(&c, line.data), 2, "a file that is no text");
     has_text(c.err, "logo.png is not UTF-8 text", "is named");
-    fs_remove_tree(dir, &e);
+    free(dir);
     fake_free(c.server);
     case_done(&c);
 }

@@ -125,6 +125,11 @@ static void test_problems(void)
     is_int(call(&c, "GET", "/t", NULL, NULL), -ERR_NOT_FOUND, "somebody else's 404");
     has_text(c.e.text, "answered 404 (text/html)", "says who answered what");
     has_text(c.e.hint, "anneald", "and doubts the address");
+    fake_on_headers(c.f, "GET /long", 414, "Content-Type: text/html\r\n", "<html>too big</html>");
+    is_int(call(&c, "GET", "/long", NULL, NULL), -ERR_TOO_LARGE,
+           "a request that the HTTP library refused");
+    has_text(c.e.text, "answered 414: the request is too long", "says what is wrong with it");
+    has_text(c.e.hint, "selector", "and what to do");
     fake_on_headers(c.f, "GET /u", 302, "Location: http://elsewhere/\r\n", "");
     is_int(call(&c, "GET", "/u", NULL, NULL), -ERR_UNREACHABLE, "a redirection is not followed");
     has_text(c.e.text, "http://elsewhere/", "but named");
@@ -134,7 +139,7 @@ static void test_problems(void)
     fake_on(c.f, "GET /w", 200, "{\"a\":");
     is_int(call(&c, "GET", "/w", NULL, NULL), -ERR_SYNTAX, "an answer that is not JSON");
     has_text(c.e.text, "is not JSON", "says so");
-    is_int(fake_total(c.f), 8, "none of these is asked twice");
+    is_int(fake_total(c.f), 9, "none of these is asked twice");
     client_close(&c);
 }
 

@@ -10,6 +10,7 @@
 #include "fake_server.h"
 #include "http/http.h"
 #include "tap.h"
+#include "workdir.h"
 
 struct pems {
     gnutls_datum_t key, cert;
@@ -43,10 +44,10 @@ static void pems_make(struct pems *p)
     gnutls_x509_privkey_deinit(key);
 }
 
-static void pem_file(char *path, const gnutls_datum_t *d)
+static void pem_file(const char *path, const gnutls_datum_t *d)
 {
-    int fd = mkstemp(path);
-    if (fd < 0 || write(fd, d->data, d->size) != (ssize_t)d->size || close(fd))
+    FILE *f = fopen(path, "w");
+    if (!f || fwrite(d->data, 1, d->size, f) != d->size || fclose(f))
         printf("Bail out! cannot write %s\n", path);
 }
 
@@ -84,9 +85,11 @@ int main(void)
 {
     struct pems mine, other;
     struct err e;
-    char ca[] = "/tmp/anneal-ca-XXXXXX", wrong[] = "/tmp/anneal-ca-XXXXXX";
-    char junk[] = "/tmp/anneal-ca-XXXXXX", url[64];
+    char ca[600], wrong[600], junk[600], url[64], *dir = workdir_new("tls");
     static unsigned char text[] = "this is no certificate";
+    snprintf(ca, sizeof ca, "%s/ca", dir);
+    snprintf(wrong, sizeof wrong, "%s/wrong", dir);
+    snprintf(junk, sizeof junk, "%s/junk", dir);
     pems_make(&mine);
     pems_make(&other);
     pem_file(ca, &mine.cert);
@@ -118,9 +121,7 @@ int main(void)
     snprintf(url, sizeof url, "https%s", fake_url(f) + 4);
     is_int(ask(url, ca, &e), -ERR_UNREACHABLE, "TLS to a plain port fails");
     fake_free(f);
-    unlink(ca);
-    unlink(wrong);
-    unlink(junk);
+    free(dir);
     gnutls_free(mine.key.data);
     gnutls_free(mine.cert.data);
     gnutls_free(other.key.data);

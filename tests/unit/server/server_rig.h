@@ -18,6 +18,7 @@
 #include "server/server_i.h"
 #include "sys/fs.h"
 #include "tap.h"
+#include "workdir.h"
 
 struct rig_task { /* a TASK message that the worker got */
     uint32_t task, attempt, ask;
@@ -222,15 +223,12 @@ static void rig_end(struct rig *g)
 
 __attribute__((unused)) static void rig_open(struct rig *g)
 {
-    char path[] = "/tmp/anneal-test-XXXXXX";
+    char *path = workdir_new("server");
     *g = (struct rig){0};
     arena_init(&g->mem);
     log_set_level(LOG_ERROR);
-    if (!mkdtemp(path)) {
-        perror("mkdtemp");
-        exit(1);
-    }
     g->dir = fs_join(path, "data");
+    free(path);
     opts_init(&g->opts);
     g->opts.data_dir = g->dir;
     g->book = book_new();

@@ -14,6 +14,7 @@
 #include "store/store.h"
 #include "sys/fs.h"
 #include "tap.h"
+#include "workdir.h"
 
 /* How many values a small column has: those that the schema checks and flags of yes and no. */
 static inline unsigned fix_limit(const struct row_column *c)
@@ -106,15 +107,7 @@ static inline void fix_dump(struct store *s, struct buf *ret_b)
 
 static inline char *fix_dir(void)
 {
-    const char *tmp = getenv("TMPDIR");
-    SCOPED_BUF(b);
-
-    buf_printf(&b, "%s/anneal-store-XXXXXX", tmp ? tmp : "/tmp");
-    if (!mkdtemp(b.data)) {
-        perror("mkdtemp");
-        exit(1);
-    }
-    return buf_take(&b, NULL);
+    return workdir_new("store");
 }
 
 static inline struct store *fix_open(const char *path)

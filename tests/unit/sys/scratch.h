@@ -13,17 +13,12 @@
 #include "sys/fs.h"
 #include "sys/loop.h"
 #include "tap.h"
+#include "workdir.h"
 
 /* A new directory; scratch_end() removes it with all it holds. */
 __attribute__((unused)) static char *scratch_new(void)
 {
-    const char *base = getenv("TMPDIR");
-    char *path = fs_join(base ? base : "/tmp", "anneal-test-XXXXXX");
-    if (!mkdtemp(path)) {
-        perror("mkdtemp");
-        exit(1);
-    }
-    return path;
+    return workdir_new("test");
 }
 
 __attribute__((unused)) static void scratch_end(char *path)

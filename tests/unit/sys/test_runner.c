@@ -6,6 +6,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -369,6 +371,61 @@ static void test_runner_death(const char *dir)
     free(lock);
 }
 
+/* --- processes that are hard to see; this program is all of them --- */
+
+__attribute__((noreturn)) static void *last_thread(void *arg)
+{
+    (void)arg;
+    printf("%d\n", (int)getpid());
+    fflush(stdout);
+    for (;;)
+        pause();
+}
+
+/* The main thread ends and another one goes on: the kernel shows a zombie without an environment.
+ */
+__attribute__((noreturn)) static void be_headless(void)
+{
+    pthread_t t;
+    pthread_create(&t, NULL, last_thread, NULL);
+    pthread_exit(NULL);
+}
+
+/* So much memory that its exit, which gives the memory back before it closes files, takes a while.
+ */
+__attribute__((noreturn)) static void be_slow_to_end(void)
+{
+    enum { BYTES = 256 << 20 };
+    char *p = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        exit(1);
+    madvise(p, BYTES, MADV_NOHUGEPAGE);
+    memset(p, 1, BYTES);
+    last_thread(NULL);
+}
+
+/* A runner is killed, and what its command left in another session is hard to see. */
+static void test_unseen(const char *dir, const char *self, const char *how)
+{
+    char *lock = fs_join(dir, how + 2), script[4300];
+    struct run_id one = {lock, 11, 1, 0, "60000", NULL}, two = {lock, 11, 2, 0, "60000", NULL};
+    pid_t p = 0;
+    snprintf(script, sizeof script, "setsid %s %s & wait", self, how);
+    struct run_case c = begin(&one, script);
+    is_int(read_pids(&c, &p, 1), 1, "%s: an attempt runs", how);
+    kill(c.pid, SIGKILL);
+    waitpid(c.pid, NULL, 0);
+    fclose(c.out);
+    fclose(c.err);
+    snprintf(script, sizeof script,
+             "set -- /proc/%d/task/*; [ $# -gt 1 ] && exit 8\n"
+             "case $(cut -d' ' -f3 /proc/%d/stat) in Z|'') exit 0;; esac; exit 9",
+             (int)p, (int)p);
+    is_int(run(&two, script, NULL, 0), 0, "%s: the next attempt ends it before it starts", how);
+    ok(scratch_gone(p), "%s: nothing is left", how);
+    free(lock);
+}
+
 static void test_odd_locks(const char *dir)
 {
     char *lock = fs_join(dir, "odd");
@@ -399,7 +456,7 @@ static void test_odd_locks(const char *dir)
 /* A lock that is held without a holder one could ask: the record is of a process long gone. */
 static void test_unknown_holder(const char *dir)
 {
-    char *lock = fs_join(dir, "unknown"), text[256];
+    char *lock = fs_join(dir, "unknown"), text[4096];
     struct run_id two = {lock, 7, 2, 0, "60000", NULL};
     struct run_record old = {
         .task = 7, .attempt = 1, .runner = 1, .since_ticks = UINT64_MAX, .state = RUN_STARTED};
@@ -418,17 +475,27 @@ static void test_unknown_holder(const char *dir)
     struct rlimit none = {0, RLIM_INFINITY}, old_limit;
     getrlimit(RLIMIT_FSIZE, &old_limit);
     none.rlim_max = old_limit.rlim_max;
+    signal(SIGXFSZ, SIG_IGN);       /* a build that counts coverage writes files of its own */
     setrlimit(RLIMIT_FSIZE, &none); /* inherited by the runner: no byte can be written */
     int rc = run(&id, "exit 0", text, sizeof text);
     setrlimit(RLIMIT_FSIZE, &old_limit);
+    signal(SIGXFSZ, SIG_DFL);
     is_int(rc, 125, "without room for its record nothing starts");
     has_text(text, "cannot write", "and it says so");
     free(lock);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    static const char headless[] = "--headless", slow[] = "--slow-to-end";
+    char self[4096] = "";
+    if (argc > 1 && !strcmp(argv[1], headless))
+        be_headless();
+    if (argc > 1 && !strcmp(argv[1], slow))
+        be_slow_to_end();
     char *dir = scratch_new();
+    if (readlink("/proc/self/exe", self, sizeof self - 1) <= 0)
+        return 1;
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* strays of a failing case come to us, not to process 1 */
     test_status(dir);
     test_arguments(dir);
@@ -437,6 +504,8 @@ int main(void)
     test_takeover(dir);
     test_server_death(dir);
     test_runner_death(dir);
+    test_unseen(dir, self, headless);
+    test_unseen(dir, self, slow);
     test_odd_locks(dir);
     test_unknown_holder(dir);
     scratch_end(dir);
