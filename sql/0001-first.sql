@@ -27,6 +27,7 @@ CREATE TABLE meta (
     tenant_floor INTEGER NOT NULL,
     capacity INTEGER NOT NULL,
     freeze INTEGER NOT NULL,
+    attempts INTEGER NOT NULL,
     engine TEXT NOT NULL
 ) STRICT;
 
@@ -214,13 +215,18 @@ CREATE TABLE task (
     attempt INTEGER NOT NULL,
     tries INTEGER NOT NULL,
     wake_ms INTEGER NOT NULL,
-    done_digest INTEGER NOT NULL
+    done_digest INTEGER NOT NULL,
+    last INTEGER NOT NULL
 ) STRICT;
 
+-- Numbered as they start: a task's attempts are found from task.last by way of `previous`.
 CREATE TABLE attempt (
     id INTEGER PRIMARY KEY,
     tenant INTEGER NOT NULL,
     realm INTEGER NOT NULL,
+    task INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    previous INTEGER NOT NULL,
     node INTEGER NOT NULL,
     generation INTEGER NOT NULL,
     started_ms INTEGER NOT NULL,
@@ -238,11 +244,12 @@ CREATE TABLE attempt (
 -- Attempts that have not ended: what a restart must read, however long the history.
 CREATE INDEX attempt_open ON attempt (id) WHERE outcome = 255;
 
-CREATE TABLE cone (
+-- Rows of noderole and task as bytes, newer than what lies in those tables.  The id is the group's
+-- number and, in its lowest 12 bits, which part of it.
+CREATE TABLE aside (
     id INTEGER PRIMARY KEY,
     tenant INTEGER NOT NULL,
     realm INTEGER NOT NULL,
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 23),
     body BLOB NOT NULL
 ) STRICT;
 

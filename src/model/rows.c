@@ -65,8 +65,8 @@ static const struct row_column task_columns[] = {ROW_TASK(X)};
 #define X(type, name, role) COLUMN(row_attempt, type, name, role)
 static const struct row_column attempt_columns[] = {ROW_ATTEMPT(X)};
 #undef X
-#define X(type, name, role) COLUMN(row_cone, type, name, role)
-static const struct row_column cone_columns[] = {ROW_CONE(X)};
+#define X(type, name, role) COLUMN(row_aside, type, name, role)
+static const struct row_column aside_columns[] = {ROW_ASIDE(X)};
 #undef X
 #define X(type, name, role) COLUMN(row_idempotent, type, name, role)
 static const struct row_column idempotent_columns[] = {ROW_IDEMPOTENT(X)};

@@ -7,9 +7,14 @@
  * compares.
  *
  * task.state never stores READY: it is PENDING with nothing left to wait for, and is derived at
- * load. attempt.id is task << 20 | number; a row whose outcome is ATTEMPT_OPEN is also the outbox
- * entry of its TASK message: the message may leave once the row is durable.  It is sent once; when
- * nobody answers for the attempt any more it is lost, and `repeat` decides.
+ * load.  A row of an attempt whose outcome is ATTEMPT_OPEN is also the outbox entry of its TASK
+ * message: the message may leave once the row is durable.  It is sent once; when nobody answers for
+ * the attempt any more it is lost, and `repeat` decides.
+ *
+ * Attempts are stored in the order in which they start, so that those written together lie
+ * together whatever tasks they are of.  A task's row names its newest attempt, each attempt the one
+ * before.  Inside the process an attempt's id is task << ATTEMPT_BITS | number; the commit step
+ * gives it its stored id, a restart takes it away again.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef MODEL_ROWS_H
@@ -45,6 +50,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U64, tenant_floor, DYN) /* what a tenant that wakes up starts from */                        \
     X(U32, capacity, DYN)     /* workers' slots */                                                 \
     X(U8, freeze, DYN)        /* policy: an error freezes its node */                              \
+    X(U64, attempts, DYN)     /* last id given to an attempt */                                    \
     X(TEXT, engine, DYN)      /* version that wrote it */
 #define ROW_TENANT(X)                                                                              \
     X(U32, id, KEY)                                                                                \
@@ -200,11 +206,15 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, attempt, DYN)                                                                           \
     X(U32, tries, DYN)                                                                             \
     X(U64, wake_ms, DYN)                                                                           \
-    X(U64, done_digest, DYN)
+    X(U64, done_digest, DYN)                                                                       \
+    X(U64, last, DYN) /* its newest attempt that has ended, or a later one */
 #define ROW_ATTEMPT(X)                                                                             \
     X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
     X(U32, realm, FIX)                                                                             \
+    X(U32, task, FIX)                                                                              \
+    X(U32, number, FIX)                                                                            \
+    X(U64, previous, FIX) /* the same task's, 0 if none */                                         \
     X(U32, node, FIX)                                                                              \
     X(U32, generation, FIX)                                                                        \
     X(U64, started_ms, FIX)                                                                        \
@@ -234,11 +244,10 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, realm, FIX)                                                                             \
     X(U64, journal, FIX)                                                                           \
     X(BLOB, body, FIX)
-#define ROW_CONE(X) /* rows of a large loss, kept until each is in its place (server/redo.h) */    \
-    X(U32, id, KEY)                                                                                \
+#define ROW_ASIDE(X) /* rows as bytes, newer than what lies in their place (server/aside.h) */     \
+    X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
     X(U32, realm, FIX)                                                                             \
-    X(U32, reason, FIX)                                                                            \
     X(BLOB, body, FIX)
 #define ROW_IDEMPOTENT(X)                                                                          \
     X(U64, id, KEY)                                                                                \
@@ -266,7 +275,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(SPAN, span)                                                                                  \
     X(TASK, task)                                                                                  \
     X(ATTEMPT, attempt)                                                                            \
-    X(CONE, cone)                                                                                  \
+    X(ASIDE, aside)                                                                                \
     X(IDEMPOTENT, idempotent)                                                                      \
     X(PLAN, plan)                                                                                  \
     X(JOURNAL, journal)
@@ -332,8 +341,8 @@ struct row_journal {
 struct row_plan {
     ROW_PLAN(X)
 };
-struct row_cone {
-    ROW_CONE(X)
+struct row_aside {
+    ROW_ASIDE(X)
 };
 struct row_idempotent {
     ROW_IDEMPOTENT(X)

@@ -1,11 +1,9 @@
-/* commit.c - one group: what its events changed, each row once
+/* commit.c - the open group: events into the engine, and which rows they changed
  *
- * Rows are taken from the engine when the group closes, so that a task which changed three times in
- * a group is written once.  Additions are written at once, since their fixed texts are known only
- * then.
- *
- * A large loss is split: first its rows as bytes (redo.h), then everything else, which makes the
- * group true, then each of those rows in its place, and at the very end the bytes go.
+ * Rows that change are only noted; they are taken from the engine when the group closes
+ * (commit_close.c), so that a task which changed three times in a group is written once.  Additions
+ * are written at once, since their fixed texts are known only then, and so are attempts, which the
+ * engine forgets when they end.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/commit_i.h"
@@ -13,14 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/redo.h"
+enum { SLICE_ROWS = 8000 };
 
-enum { SLICE_ROWS = 8000, REDO_SLICES = 4 };
-
-static const enum row_table tracked[] = {ROWS_TENANT,    ROWS_JIG,      ROWS_POOL, ROWS_NODE,
-                                         ROWS_OPERATION, ROWS_NODEROLE, ROWS_SPAN, ROWS_TASK};
-
-static struct group *group_new(uint64_t number, uint64_t seq)
+struct group *commit_group_new(uint64_t number, uint64_t seq)
 {
     struct group *g = xcalloc(1, sizeof *g);
     arena_init(&g->mem);
@@ -49,7 +42,7 @@ struct commit *commit_new(struct anneal *a, uint64_t group, uint64_t seq)
     c->seq = seq;
     c->durable = group;
     c->slice_rows = SLICE_ROWS;
-    c->open = group_new(group + 1, seq);
+    c->open = commit_group_new(group + 1, seq);
     return c;
 }
 
@@ -63,6 +56,8 @@ void commit_free(struct commit *c)
         vec_done(&c->dirty[i].ids);
         vec_done(&c->dirty[i].stamp);
     }
+    aside_done(&c->aside);
+    vec_done(&c->last);
     buf_done(&c->scratch);
     free(c);
 }
@@ -134,7 +129,7 @@ static void take_fixed(enum row_table t, void *row, const void *fixed)
 
 void commit_insert(struct commit *c, enum row_table t, uint32_t id, const void *fixed)
 {
-    union any_row row;
+    union row_any row;
     memset(&row, 0, sizeof row);
     anneal_row(c->engine, t, id, &row);
     take_fixed(t, &row, fixed);
@@ -157,7 +152,7 @@ static void insert_plan(struct commit *c, const struct plan *p)
         commit_insert(c, ROWS_SPAN, p->base_span + i, NULL);
     for (uint32_t i = 0; i < p->n_noderoles; i++) {
         const struct plan_noderole *r = &p->noderoles[i];
-        union any_row row;
+        union row_any row;
         memset(&row, 0, sizeof row);
         anneal_row(c->engine, ROWS_NODEROLE, p->base_noderole + i, &row);
         row.noderole.role = r->role;
@@ -228,10 +223,35 @@ static void note_changes(struct commit *c, const struct event *ev, bool inserted
     c->large |= c->fx.cones.n > 0;
 }
 
+void commit_attempt_at(struct commit *c, uint32_t task, uint64_t id)
+{
+    while (task >= c->last.n)
+        vec_push(&c->last, (uint64_t)0);
+    c->last.at[task] = id;
+}
+
+uint64_t commit_last_attempt(const struct commit *c, uint32_t task)
+{
+    return task < c->last.n ? c->last.at[task] : 0;
+}
+
+/* Stored ids rise as attempts start; what changes later is always a task's newest one. */
+static void store_attempt_as(struct commit *c, enum row_verb verb, struct row_attempt *row)
+{
+    row->task = (uint32_t)(row->id >> ATTEMPT_BITS);
+    row->number = (uint32_t)(row->id & ((1u << ATTEMPT_BITS) - 1));
+    if (verb == ROW_INSERT) {
+        row->previous = commit_last_attempt(c, row->task);
+        commit_attempt_at(c, row->task, ++c->meta.attempts);
+    }
+    row->id = commit_last_attempt(c, row->task);
+}
+
 static void note_attempts(struct commit *c, const struct commit_note *note)
 {
     for (size_t i = 0; i < c->fx.attempts.n; i++) {
         struct row_attempt row = c->fx.attempts.at[i].row;
+        store_attempt_as(c, (enum row_verb)c->fx.attempts.at[i].verb, &row);
         row.started_wall_ms = note->wall_ms;
         row.note = str_of(note->text ? note->text : "");
         commit_row(c, ROWS_ATTEMPT, (enum row_verb)c->fx.attempts.at[i].verb, &row);
@@ -303,125 +323,18 @@ void commit_durable(struct commit *c, uint64_t number)
         c->durable = number;
 }
 
-static struct row_op update_op(struct commit *c, struct group *g, enum row_table t, uint32_t id)
+static const struct row_attempt *starting_in(const struct group *g, uint64_t id)
 {
-    union any_row row;
-    anneal_row(c->engine, t, id, &row);
-    return (struct row_op){(uint8_t)t, ROW_UPDATE, commit_row_copy(&g->mem, t, ROW_UPDATE, &row)};
+    for (size_t i = g ? g->ops.n : 0; i-- > 0;)
+        if (g->ops.at[i].table == ROWS_ATTEMPT && g->ops.at[i].verb == ROW_INSERT &&
+            row_key(ROWS_ATTEMPT, g->ops.at[i].row) == id)
+            return g->ops.at[i].row;
+    return NULL;
 }
 
-static void put_meta(struct commit *c, struct group *g)
+const struct row_attempt *commit_attempt_starting(const struct commit *c,
+                                                  const struct group *flying, uint64_t id)
 {
-    struct row_meta *m = arena_new(&g->mem, struct row_meta, 1);
-    anneal_row(c->engine, ROWS_META, 1, m);
-    m->group_no = g->number;
-    m->journal_seq = g->last_seq;
-    m->next_deployment = c->meta.next_deployment;
-    m->next_token = c->meta.next_token;
-    m->catalog = c->meta.catalog;
-    m->run_no = c->meta.run_no;
-    m->engine = str_of(ANNEAL_VERSION);
-    vec_push(&g->ops, ((struct row_op){ROWS_META, ROW_PUT, m}));
-}
-
-static bool goes_later(const struct commit *c, enum row_table t)
-{
-    return c->large && (t == ROWS_NODEROLE || t == ROWS_TASK);
-}
-
-static void put_updates(struct commit *c, struct group *g)
-{
-    for (size_t i = 0; i < sizeof tracked / sizeof *tracked; i++) {
-        const struct dirty *d = &c->dirty[tracked[i]];
-        for (size_t k = 0; k < d->ids.n && !goes_later(c, tracked[i]); k++)
-            vec_push(&g->ops, update_op(c, g, tracked[i], d->ids.at[k]));
-    }
-    g->last_seq = c->seq;
-    put_meta(c, g);
-    vec_push(&g->slices, g->ops.n);
-}
-
-static int by_number(const void *x, const void *y)
-{
-    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return (a > b) - (a < b);
-}
-
-static struct row_cone *cone_row(struct group *g, uint32_t id)
-{
-    struct row_cone *row = arena_new(&g->mem, struct row_cone, 1);
-    *row = (struct row_cone){.id = id, .tenant = 1, .realm = 1, .reason = REASON_PARENT_LOST};
-    return row;
-}
-
-/* The rows as bytes, before anything of the group; each portion is a transaction.  Returns how
- * many. */
-static uint32_t put_redo(struct commit *c, struct group *g, const struct row_op *ops, size_t n)
-{
-    uint32_t portions = 0;
-    size_t most = (size_t)c->slice_rows * REDO_SLICES;
-    for (size_t at = 0; at < n;) {
-        redo_begin(&c->scratch, g->number);
-        for (size_t end = at + most < n ? at + most : n; at < end; at++)
-            redo_add(&c->scratch, ops[at].table, ops[at].row);
-        struct row_cone *row = cone_row(g, ++portions);
-        row->body.s = arena_strndup(&g->mem, c->scratch.data, c->scratch.len);
-        row->body.n = c->scratch.len;
-        vec_push(&g->ops, ((struct row_op){ROWS_CONE, ROW_PUT, row}));
-        vec_push(&g->slices, g->ops.n);
-    }
-    return portions;
-}
-
-static void put_large(struct commit *c, struct group *g)
-{
-    VEC(struct row_op) own = {g->ops.at, g->ops.n, g->ops.cap}, later = {0};
-    memset(&g->ops, 0, sizeof g->ops);
-    for (size_t i = 0; i < sizeof tracked / sizeof *tracked; i++) {
-        struct dirty *d = &c->dirty[tracked[i]];
-        if (!goes_later(c, tracked[i]))
-            continue;
-        qsort(d->ids.at, d->ids.n, sizeof(uint32_t), by_number); /* in the order they lie */
-        for (size_t k = 0; k < d->ids.n; k++)
-            vec_push(&later, update_op(c, g, tracked[i], d->ids.at[k]));
-    }
-    uint32_t portions = put_redo(c, g, later.at, later.n);
-    for (size_t i = 0; i < own.n; i++)
-        vec_push(&g->ops, own.at[i]);
-    put_updates(c, g); /* from here on the group is true */
-    for (size_t i = 0; i < later.n; i++) {
-        if (i > 0 && i % c->slice_rows == 0)
-            vec_push(&g->slices, g->ops.n);
-        vec_push(&g->ops, later.at[i]);
-    }
-    for (uint32_t i = 1; i <= portions; i++)
-        vec_push(&g->ops, ((struct row_op){ROWS_CONE, ROW_DELETE, cone_row(g, i)}));
-    vec_push(&g->slices, g->ops.n);
-    vec_done(&own);
-    vec_done(&later);
-    c->long_group = g->number;
-}
-
-bool commit_has_work(const struct commit *c)
-{
-    bool clean = c->open->ops.n == 0 && c->open->events == 0;
-    for (size_t i = 0; clean && i < sizeof tracked / sizeof *tracked; i++)
-        clean = c->dirty[tracked[i]].ids.n == 0;
-    return !clean;
-}
-
-struct group *commit_close(struct commit *c)
-{
-    struct group *g = c->open;
-    if (!commit_has_work(c))
-        return NULL;
-    if (c->large)
-        put_large(c, g);
-    else
-        put_updates(c, g);
-    for (size_t i = 0; i < ROWS_COUNT; i++)
-        vec_clear(&c->dirty[i].ids);
-    c->large = false;
-    c->open = group_new(g->number + 1, c->seq);
-    return g;
+    const struct row_attempt *row = starting_in(c->open, id);
+    return row ? row : starting_in(flying, id);
 }

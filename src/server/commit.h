@@ -25,7 +25,9 @@ struct group {
     uint64_t number;
     uint64_t first_seq, last_seq; /* journal numbers in it; first > last: none */
     VEC(struct row_op) ops;
-    VEC(size_t) slices; /* end of each transaction in ops; more than one only for a large loss */
+    VEC(size_t)
+    slices; /* end of each transaction in ops; more than one only for a large loss, and
+             * the last one makes the group true */
     VEC(struct dispatch) sends, stops;
     uint32_t events;
 };
@@ -39,17 +41,18 @@ struct commit_note {   /* what the journal should know beyond the event */
     const void *fixed; /* texts of the row that this event adds (row of the table it adds to) */
     struct str more;   /* JSON map for the event stream, "" if none */
 };
-/* Columns of the meta row that the inventory owns. */
+/* Columns of the meta row that are not the engine's. */
 struct commit_meta {
     uint32_t next_deployment, next_token, catalog;
-    uint64_t run_no;
+    uint64_t run_no, attempts;
 };
 
 /* Borrows the engine.  group and seq: the last ones that are stored. */
 struct commit *commit_new(struct anneal *a, uint64_t group, uint64_t seq);
 void commit_free(struct commit *c);
 struct commit_meta *commit_meta(struct commit *c);
-/* Rows of a large loss per transaction; the simulator makes it small. */
+/* Rows per transaction; what is few and what is many is measured by it.  The simulator makes it
+ * small. */
 void commit_set_slice(struct commit *c, uint32_t rows);
 
 /* Applies an engine event.  On failure nothing changed and nothing is journalled.  *ret_fx (may be
@@ -60,6 +63,13 @@ int commit_event(struct commit *c, const struct event *ev, const struct commit_n
 void commit_inventory(struct commit *c, const struct event *ev, const struct commit_note *note);
 /* A row of the inventory joins the open group; copied. */
 void commit_row(struct commit *c, enum row_table t, enum row_verb verb, const void *row);
+
+/* The stored id of a task's newest attempt, 0 if it has none.  Its row may still be on its way. */
+uint64_t commit_last_attempt(const struct commit *c, uint32_t task);
+/* The row of an attempt that starts in a group which is not durable yet, NULL if this is not one;
+ * flying may be NULL. */
+const struct row_attempt *commit_attempt_starting(const struct commit *c,
+                                                  const struct group *flying, uint64_t id);
 
 uint32_t commit_pending(const struct commit *c);    /* events in the open group */
 bool commit_has_work(const struct commit *c);       /* would commit_close() give a group? */

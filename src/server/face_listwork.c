@@ -303,7 +303,7 @@ static int attempt_offer(void *arg, enum row_table t, const void *row, struct er
     const struct row_attempt *r = row;
     (void)t;
     (void)e;
-    if (page_wants(l->page, r->id & ((1u << ATTEMPT_BITS) - 1)))
+    if (page_wants(l->page, r->number))
         page_add(l->page, l->call, view_attempt(l->server, l->call->mem, r));
     return 0;
 }
@@ -320,8 +320,7 @@ int server_task_attempts(struct server *s, const struct server_call *c, struct s
     if (rc < 0 || (rc = page_begin(&p, c, e)) < 0)
         return rc;
     struct attempt_list l = {s, c, &p};
-    uint64_t first = (uint64_t)id << ATTEMPT_BITS, last = first | ((1u << ATTEMPT_BITS) - 1);
-    rc = store_range(s->reader, ROWS_ATTEMPT, first, last, false, 0, attempt_offer, &l, e);
+    rc = attempt_history_each(s, id, attempt_offer, &l, e);
     if (rc < 0)
         return rc;
     page_end(&p, c, r);

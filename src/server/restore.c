@@ -8,11 +8,39 @@
 
 #include <inttypes.h>
 
-#include "server/redo.h"
+#include "server/commit_i.h"
+
+struct loading {
+    struct anneal *engine;
+    struct commit *commit;
+    struct aside_rows newer;
+};
 
 static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
 {
-    return anneal_load(arg, t, row, e);
+    struct loading *l = arg;
+    union row_any room;
+    int r = aside_over(&l->newer, t, row, &room, &row, e);
+    if (r >= 0)
+        r = anneal_load(l->engine, t, row, e);
+    if (r >= 0 && t == ROWS_TASK) {
+        const struct row_task *task = row;
+        if (task->last)
+            commit_attempt_at(l->commit, task->id, task->last);
+    }
+    return r;
+}
+
+static int load_attempt(void *arg, enum row_table t, const void *row, struct err *e)
+{
+    struct loading *l = arg;
+    struct row_attempt a = *(const struct row_attempt *)row;
+    uint64_t id = a.id;
+    a.id = (uint64_t)a.task << ATTEMPT_BITS | a.number;
+    int r = anneal_load(l->engine, t, &a, e);
+    if (r >= 0) /* now its task is known to exist */
+        commit_attempt_at(l->commit, a.task, id);
+    return r;
 }
 
 static int load_meta(void *arg, enum row_table t, const void *row, struct err *e)
@@ -24,38 +52,43 @@ static int load_meta(void *arg, enum row_table t, const void *row, struct err *e
     return 0;
 }
 
-static int load_all(struct store *s, struct anneal *a, struct err *e)
+static int load_all(struct store *s, struct loading *l, struct err *e)
 {
     static const enum row_table order[] = {ROWS_META, ROWS_TENANT, ROWS_JIG,       ROWS_POOL,
                                            ROWS_NODE, ROWS_DEF,    ROWS_OPERATION, ROWS_NODEROLE,
                                            ROWS_SPAN, ROWS_TASK};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
-        int r = store_each(s, order[i], load_row, a, e);
+        int r = store_each(s, order[i], load_row, l, e);
         if (r < 0)
             return r;
     }
-    return store_each_open_attempt(s, load_row, a, e);
+    int r = aside_end(&l->newer, e);
+    return r < 0 ? r : store_each_open_attempt(s, load_attempt, l, e);
 }
 
 int restore_engine(struct store *s, const struct anneal_options *o, struct anneal **ret_a,
                    struct commit **ret_c, struct row_meta *ret_meta, struct err *e)
 {
-    struct anneal *a = anneal_new(o);
     struct row_meta meta = {0};
     int r = store_each(s, ROWS_META, load_meta, &meta, e);
+    if (r < 0)
+        return r;
+    struct anneal *a = anneal_new(o);
+    struct commit *c = commit_new(a, meta.group_no, meta.journal_seq);
+    struct loading l = {.engine = a, .commit = c};
+    r = aside_read(s, meta.group_no, &c->aside, &l.newer, e);
     if (r >= 0)
-        r = redo_finish(s, meta.group_no, e);
-    if (r >= 0)
-        r = load_all(s, a, e);
+        r = load_all(s, &l, e);
     if (r >= 0)
         r = anneal_load_end(a, e);
+    aside_rows_done(&l.newer);
     if (r < 0) {
+        commit_free(c);
         anneal_free(a);
         return r;
     }
-    struct commit *c = commit_new(a, meta.group_no, meta.journal_seq);
     *commit_meta(c) = (struct commit_meta){meta.next_deployment, meta.next_token, meta.catalog,
-                                           meta.run_no};
+                                           meta.run_no, meta.attempts};
     *ret_a = a;
     *ret_c = c;
     *ret_meta = meta;

@@ -6,8 +6,8 @@
 #include "server/commit.h"
 #include "store/store.h"
 
-/* Finishes a large group that a crash interrupted, then reads every engine row.  On success *ret_a
- * and *ret_c are new, and memory equals the store. */
+/* Reads every engine row, with what was put aside for it (aside.h); writes nothing.  On success
+ * *ret_a and *ret_c are new, and memory equals the store. */
 int restore_engine(struct store *s, const struct anneal_options *o, struct anneal **ret_a,
                    struct commit **ret_c, struct row_meta *ret_meta, struct err *e);
 /* Replays the journal from a checkpoint to its end on a new engine, which is the caller's. */

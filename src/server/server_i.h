@@ -231,6 +231,11 @@ void dispatch_capacity(struct server *s); /* tells the engine what workers offer
 void eventring_add(struct server *s, const struct group *g);
 void eventring_done(struct server *s);
 
+/* attempthistory.c: durable attempts of a task, in the order of their numbers; one of them. */
+int attempt_history_each(struct server *s, uint32_t task, store_row_f *fn, void *arg,
+                         struct err *e);
+int attempt_history_one(struct server *s, uint32_t task, uint32_t number, store_row_f *fn,
+                        void *arg, struct err *e);
 /* attemptlog.c */
 void attemptlog_append(struct server *s, uint32_t task, uint32_t attempt, struct str chunk);
 void attemptlog_ended(struct server *s, uint32_t task, uint32_t attempt);

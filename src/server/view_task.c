@@ -84,11 +84,10 @@ struct value *view_attempt(struct server *s, struct arena *a, const struct row_a
 {
     struct value *v = value_map(a);
     bool open = r->outcome == ATTEMPT_OPEN;
-    uint64_t number = r->id & ((1u << ATTEMPT_BITS) - 1);
     uint64_t ran_ms = r->ended_ms > r->started_ms ? r->ended_ms - r->started_ms : 0;
 
-    value_put_int(a, v, "task", (int64_t)(r->id >> ATTEMPT_BITS));
-    value_put_int(a, v, "number", (int64_t)number);
+    value_put_int(a, v, "task", r->task);
+    value_put_int(a, v, "number", r->number);
     value_put_text(a, v, "node", view_node_name(s, r->node));
     value_put_int(a, v, "generation", r->generation);
     value_put_text(a, v, "outcome", open ? "open" : outcome_name((enum outcome)r->outcome));

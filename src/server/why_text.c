@@ -115,9 +115,7 @@ static int last_row(void *arg, enum row_table t, const void *row, struct err *e)
 static const char *attempt_words(const struct why_answer *w, uint32_t task, uint64_t attempt)
 {
     struct last_words l = {.mem = w->mem};
-    uint64_t id = (uint64_t)task << ATTEMPT_BITS | attempt;
-    if (store_range(w->server->reader, ROWS_ATTEMPT, id, id, false, 1, last_row, &l, NULL) < 0 ||
-        !l.found)
+    if (attempt_history_one(w->server, task, (uint32_t)attempt, last_row, &l, NULL) < 0 || !l.found)
         return "";
     if (l.note && l.exit_code)
         return arena_printf(w->mem, ": exit %" PRId64 ", %s", l.exit_code, l.note);

@@ -216,12 +216,11 @@ static void book_durable(struct sim *s, const struct row_op *ops, size_t n)
         if (ops[i].table != ROWS_ATTEMPT)
             continue;
         const struct row_attempt *r = ops[i].row;
-        struct sim_task *t = &s->tasks.at[r->id >> ATTEMPT_BITS];
-        uint32_t number = (uint32_t)(r->id & ((1u << ATTEMPT_BITS) - 1));
-        if (number > t->durable_attempt) {
-            t->durable_attempt = number;
+        struct sim_task *t = &s->tasks.at[r->task];
+        if (r->number > t->durable_attempt) {
+            t->durable_attempt = r->number;
             t->durable_ask = r->asks;
-        } else if (number == t->durable_attempt && r->asks > t->durable_ask) {
+        } else if (r->number == t->durable_attempt && r->asks > t->durable_ask) {
             t->durable_ask = r->asks;
         }
     }
@@ -244,7 +243,7 @@ static bool commit_was_refused(struct sim *s)
     s->report->faults[unknown ? SIM_UNKNOWN : SIM_REFUSE]++;
     v->fate = FATE_NONE;
     (void)store_each(v->store, ROWS_META, read_group_no, &stored, NULL);
-    return !(stored == v->group->number && v->group->slices.n == 1);
+    return stored != v->group->number;
 }
 
 static void reload(struct sim *s)

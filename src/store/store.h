@@ -20,9 +20,9 @@
 
 struct store;
 struct store_options {
-    const char *path;  /* SQLite file; NULL: memory */
-    bool read_only;    /* a reader: no migration, no lock */
-    bool no_sync;      /* tests and benchmarks only: synchronous=OFF */
+    const char *path; /* SQLite file; NULL: memory */
+    bool read_only;   /* a reader: no migration, no lock */
+    bool no_sync;     /* tests and benchmarks only: synchronous=OFF */
 };
 /* Takes the lock file path.lock (a second server: ERR_BUSY naming its pid), migrates, checks that
  * the schema is ours and not newer, that the last group is whole. */

@@ -369,11 +369,12 @@ static int open_writer(struct store_sq *q, const struct store_options *o, struct
     /* Nothing may be changed, not even the journal mode, before the file is known to be ours. */
     if (!rc)
         rc = store_migrate_inspect(q->db, o->path, store_migration_count, &version, e);
+    /* secure_delete: some builds of SQLite write zeros over every page that becomes free. */
     if (!rc)
         rc = store_sq_exec(q->db, o->path,
                            "PRAGMA page_size = 4096; PRAGMA foreign_keys = OFF; "
                            "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -65536; "
-                           "PRAGMA journal_size_limit = 67108864",
+                           "PRAGMA secure_delete = FAST; PRAGMA journal_size_limit = 67108864",
                            e);
     if (!rc)
         rc = set_writer(q, o->no_sync, e);

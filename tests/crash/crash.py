@@ -123,6 +123,7 @@ def main():
     parser.add_argument("--seed", type=int, default=int(os.environ.get("ANNEAL_SEED", "1")))
     parser.add_argument("--sleep-ms", type=int, default=100)
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was made is removed
     rng = random.Random(args.seed)
     work = pathlib.Path(tempfile.mkdtemp(prefix="anneal-crash-"))
     marks = work / "marks"
@@ -204,7 +205,7 @@ def run(args, rng, work, marks, server):
 
     db = sqlite3.connect(f"file:{server.data}/anneal.db?mode=ro", uri=True)
     once = {r[0] for r in db.execute("SELECT t.id FROM task t JOIN def d ON d.id = t.def WHERE d.repeat = 2")}
-    applied = dict(db.execute("SELECT id >> 20, count(*) FROM attempt WHERE outcome = 0 GROUP BY id >> 20"))
+    applied = dict(db.execute("SELECT task, count(*) FROM attempt WHERE outcome = 0 GROUP BY task"))
     open_left = db.execute("SELECT count(*) FROM attempt WHERE outcome = 255").fetchone()[0]
     db.close()
     starts = {int(p.name): len(p.read_text().split()) for p in marks.iterdir()}

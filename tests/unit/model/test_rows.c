@@ -95,19 +95,20 @@ static void test_round_trip(void)
 
 static void test_bytes(void)
 {
-    struct row_cone cone = {.id = 0x01020304, .tenant = 5, .realm = 6, .reason = 0xfffffffe};
+    struct row_span span = {
+        .id = 0x01020304, .tenant = 5, .realm = 0xfffffffe, .pools = {"", 0}, .held = 9};
     static const char want[] = "\5"
                                "\1\4\3\2\1"
                                "\1\5\0\0\0"
-                               "\1\6\0\0\0"
                                "\1\376\377\377\377"
-                               "\5\0\0\0\0";
+                               "\5\0\0\0\0"
+                               "\0\11";
     struct row_plan plan = {.id = 1, .journal = 2, .body = {"a\0b", 3}}, back;
     SCOPED_BUF(b);
 
-    row_encode(&b, ROWS_CONE, &cone);
+    row_encode(&b, ROWS_SPAN, &span);
     ok(str_eq(buf_str(&b), (struct str){want, sizeof want - 1}), "the bytes of a row are these");
-    is_int(row_key(ROWS_CONE, &cone), 0x01020304, "key of 32 bits");
+    is_int(row_key(ROWS_SPAN, &span), 0x01020304, "key of 32 bits");
 
     buf_clear(&b);
     row_encode(&b, ROWS_PLAN, &plan);

@@ -176,6 +176,8 @@ static void test_work(struct rig *g)
     ok(rig_text(g, "wake_at"), "and when");
     is_int(rig_at(g, "deps")->n, 1, "what it came after");
     rig_do(g, server_task_poke, "Task", (struct rig_ask){.id = install_text});
+    rig_list(g, server_task_attempts, "Attempt", (struct rig_ask){.id = install_text}, 1);
+    is_int(rig_int(g, "items.0.exit_code"), 2, "an attempt on its way hides none before it");
     rig_settle(g);
     rig_result(g, install, OUTCOME_FAILED, 3, "no such package", 0);
     rig_list(g, server_task_attempts, "Attempt", (struct rig_ask){.id = install_text}, 2);

@@ -63,6 +63,7 @@ static void test_settings(const char *path)
     pragma_is(s, "temp_store", 2);
     pragma_is(s, "page_size", 4096);
     pragma_is(s, "cache_size", -65536);
+    pragma_is(s, "secure_delete", 2);
     ok(!stat(path, &st) && (st.st_mode & 0777) == 0600, "it is for its owner only");
     store_close(s);
     s = fix_open(path);
@@ -96,14 +97,14 @@ static void test_locked(const char *path)
     sqlite3 *other;
     union row_any row;
 
-    fix_row(ROWS_CONE, 1, 1, &row);
+    fix_row(ROWS_ASIDE, 1, 1, &row);
     sqlite3_open(path, &other);
     sql(other, "BEGIN EXCLUSIVE");
-    is_int(put(s, ROWS_CONE, &row, &e), -ERR_BUSY, "another program writes");
+    is_int(put(s, ROWS_ASIDE, &row, &e), -ERR_BUSY, "another program writes");
     is_text(e.at, path, "names the file");
     has_text(e.hint, "fuser", "says how to find it");
     sql(other, "ROLLBACK");
-    is_int(put(s, ROWS_CONE, &row, &e), 0, "it has ended: the store goes on");
+    is_int(put(s, ROWS_ASIDE, &row, &e), 0, "it has ended: the store goes on");
     store_close(s);
 
     sql(other, "PRAGMA journal_mode = DELETE; BEGIN EXCLUSIVE");
@@ -361,9 +362,9 @@ static void test_broken(const char *path)
     struct err e = {0};
     union row_any row;
 
-    fix_row(ROWS_CONE, 1, 1, &row);
+    fix_row(ROWS_ASIDE, 1, 1, &row);
     ((struct store_sq *)s)->broken = true;
-    is_int(put(s, ROWS_CONE, &row, &e), -ERR_IO, "a broken handle");
+    is_int(put(s, ROWS_ASIDE, &row, &e), -ERR_IO, "a broken handle");
     has_text(e.hint, "opened anew", "says what to do");
     store_close(s);
 }

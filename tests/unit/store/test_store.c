@@ -336,22 +336,22 @@ static void test_trim(struct place *p)
     struct err e = {0};
     uint32_t n = 99;
 
-    store_trim(p->s, ROWS_CONE, 0, UINT64_MAX, 0, &n, &e);
+    store_trim(p->s, ROWS_ASIDE, 0, UINT64_MAX, 0, &n, &e);
     for (uint64_t key = 1; key <= 10; key++) {
         union row_any row;
 
-        fix_row(ROWS_CONE, key, key, &row);
-        put_one(p->s, ROW_INSERT, ROWS_CONE, &row, &e);
+        fix_row(ROWS_ASIDE, key, key, &row);
+        put_one(p->s, ROW_INSERT, ROWS_ASIDE, &row, &e);
     }
-    is_int(store_trim(p->s, ROWS_CONE, 2, 6, 3, &n, &e), 0, "%s: trim", p->name);
+    is_int(store_trim(p->s, ROWS_ASIDE, 2, 6, 3, &n, &e), 0, "%s: trim", p->name);
     is_int(n, 3, "%s: a slice", p->name);
-    is_int(store_trim(p->s, ROWS_CONE, 2, 6, 3, &n, &e), 0, "%s: trim the rest", p->name);
+    is_int(store_trim(p->s, ROWS_ASIDE, 2, 6, 3, &n, &e), 0, "%s: trim the rest", p->name);
     is_int(n, 2, "%s: fewer than a slice is the end", p->name);
-    store_each(p->s, ROWS_CONE, see, &s, &e);
+    store_each(p->s, ROWS_ASIDE, see, &s, &e);
     check_keys(p, "the lowest went first", &s, (const uint64_t[]){1, 7, 8, 9, 10}, 5);
-    is_int(store_trim(p->s, ROWS_CONE, 0, UINT64_MAX, 0, &n, &e), 0, "%s: trim all", p->name);
+    is_int(store_trim(p->s, ROWS_ASIDE, 0, UINT64_MAX, 0, &n, &e), 0, "%s: trim all", p->name);
     is_int(n, 5, "%s: all that were left", p->name);
-    is_int(count(p->s, ROWS_CONE), 0, "%s: none is left", p->name);
+    is_int(count(p->s, ROWS_ASIDE), 0, "%s: none is left", p->name);
     vec_done(&s.keys);
 
     for (uint64_t key = 1; key <= 4; key++) {
@@ -373,7 +373,7 @@ static void test_moving(struct place *p)
     uint64_t top = 1000;
     uint32_t n;
 
-    store_trim(p->s, ROWS_CONE, 0, UINT64_MAX, 0, &n, &e);
+    store_trim(p->s, ROWS_ASIDE, 0, UINT64_MAX, 0, &n, &e);
     for (int r = 0; r < ROUNDS; r++) {
         union row_any rows[STEP];
         struct row_op ops[STEP];
@@ -381,15 +381,15 @@ static void test_moving(struct place *p)
 
         for (int i = 0; i < STEP; i++) {
             top++;
-            fix_row(ROWS_CONE, top, top, &rows[i]);
-            ops[i] = fix_op(ROW_INSERT, ROWS_CONE, &rows[i]);
+            fix_row(ROWS_ASIDE, top, top, &rows[i]);
+            ops[i] = fix_op(ROW_INSERT, ROWS_ASIDE, &rows[i]);
         }
         wrong += store_commit(p->s, ops, STEP, &e) != 0;
         ops[0].verb = ops[STEP / 2].verb = ROW_DELETE;
         wrong += store_commit(p->s, ops, 1, &e) != 0;
         wrong += store_commit(p->s, ops + STEP / 2, 1, &e) != 0;
-        wrong += store_trim(p->s, ROWS_CONE, 0, top - KEEP, 0, &n, &e) != 0;
-        store_range(p->s, ROWS_CONE, 0, top, true, 0, see, &s, &e);
+        wrong += store_trim(p->s, ROWS_ASIDE, 0, top - KEEP, 0, &n, &e) != 0;
+        store_range(p->s, ROWS_ASIDE, 0, top, true, 0, see, &s, &e);
         for (size_t i = 0; i < s.keys.n; i++)
             wrong += s.keys.at[i] <= top - KEEP || (i && s.keys.at[i] >= s.keys.at[i - 1]);
         wrong += r > 4 && s.keys.n != KEEP - KEEP / STEP * 2;

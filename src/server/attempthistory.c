@@ -1,0 +1,68 @@
+/* attempthistory.c - the attempts of a task, found from its newest one
+ *
+ * Attempts are stored in the order in which they started, of whatever tasks, and each names the one
+ * before it.  So a history is walked backwards.  It may begin in groups that are not durable yet:
+ * their rows only show the way.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "server/server_i.h"
+
+struct walk {
+    struct server *server;
+    uint64_t id;     /* where it is, 0 at the end */
+    uint32_t wanted; /* a number; 0: all of them */
+    VEC(uint64_t) seen;
+};
+
+static int look(void *arg, enum row_table t, const void *row, struct err *e)
+{
+    struct walk *w = arg;
+    const struct row_attempt *r = row;
+    (void)t;
+    (void)e;
+    if (w->wanted == 0 || r->number == w->wanted)
+        vec_push(&w->seen, r->id);
+    w->id = r->number > w->wanted ? r->previous : 0;
+    return 0;
+}
+
+/* Ids of stored attempts, newest first. */
+static int walk_back(struct walk *w, struct err *e)
+{
+    while (w->id) {
+        uint64_t at = w->id;
+        const struct row_attempt *starting = commit_attempt_starting(w->server->commit,
+                                                                     w->server->flying, at);
+        if (starting) {
+            w->id = starting->previous;
+            continue;
+        }
+        w->id = 0; /* unless its row tells of another */
+        int r = store_range(w->server->reader, ROWS_ATTEMPT, at, at, false, 1, look, w, e);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int history(struct server *s, uint32_t task, uint32_t wanted, store_row_f *fn, void *arg,
+                   struct err *e)
+{
+    struct walk w = {.server = s, .id = commit_last_attempt(s->commit, task), .wanted = wanted};
+    int r = walk_back(&w, e);
+    for (size_t i = w.seen.n; r >= 0 && i-- > 0;)
+        r = store_range(s->reader, ROWS_ATTEMPT, w.seen.at[i], w.seen.at[i], false, 1, fn, arg, e);
+    vec_done(&w.seen);
+    return r;
+}
+
+int attempt_history_each(struct server *s, uint32_t task, store_row_f *fn, void *arg, struct err *e)
+{
+    return history(s, task, 0, fn, arg, e);
+}
+
+int attempt_history_one(struct server *s, uint32_t task, uint32_t number, store_row_f *fn,
+                        void *arg, struct err *e)
+{
+    return number ? history(s, task, number, fn, arg, e) : 0;
+}
