@@ -318,7 +318,8 @@ int yaml_parse(struct arena *a, const char *text, size_t n, const struct yaml_op
     if (rc)
         return rc;
     uint32_t values = o->max_values ? o->max_values : YAML_VALUES_DEFAULT;
-    r.tree = (struct yaml_tree){.arena = a, .text = &r.text, .e = e, .source = o->source};
+    r.tree = (struct yaml_tree){.arena = a, .text = &r.text, .e = e, .options = o};
+    r.tree.source = o->source;
     r.tree.max_depth = o->max_depth ? o->max_depth : YAML_DEPTH_DEFAULT;
     r.tree.max_values = values < YAML_VALUES_MOST ? values : YAML_VALUES_MOST;
     rc = yaml_run(&r);

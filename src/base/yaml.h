@@ -18,6 +18,10 @@ struct yaml_options {
     uint32_t max_depth;  /* 0: 200 */
     uint32_t max_values; /* 0: 1,000,000, counting alias expansion */
     const char *name;    /* file name for errors */
+    /* If set, a key that comes twice is told here, and the last one stands; for what others wrote.
+     */
+    void (*duplicate)(void *ctx, struct str key, uint32_t line, uint32_t last_line);
+    void *ctx;
 };
 /* On error e->at is "name:line:col" and e->line the source line.  Empty input gives a null. */
 int yaml_parse(struct arena *a, const char *text, size_t n, const struct yaml_options *o,

@@ -13,6 +13,7 @@
 #include "base/map.h"
 #include "base/source_i.h"
 #include "base/value.h"
+#include "base/yaml.h"
 
 /* --- plain scalars --- */
 
@@ -84,6 +85,7 @@ struct yaml_tree {
     uint64_t max_values, values;
     uint32_t max_depth;
     uint16_t source;
+    const struct yaml_options *options;
     struct text_pool pool;
     VEC(struct member) stack; /* the first is the document's value */
     VEC(struct yaml_level) open;

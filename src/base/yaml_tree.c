@@ -357,6 +357,27 @@ static int yaml_merge(struct yaml_tree *t, struct value *map, const struct value
     return 0;
 }
 
+/* Of members with one key only the last stays; returns how many do. */
+static uint32_t yaml_keep_last(struct yaml_tree *t, struct member *at, uint32_t n)
+{
+    struct strmap last = {0};
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        strmap_put(&last, (struct str){at[i].key, at[i].key_n}, i);
+    for (uint32_t i = 0; i < n; i++) {
+        struct str key = {at[i].key, at[i].key_n};
+        uintptr_t stands = i;
+        strmap_get(&last, key, &stands);
+        if (stands == i)
+            at[kept++] = at[i];
+        else
+            t->options->duplicate(t->options->ctx, key, at[i].key_line, at[stands].key_line);
+    }
+    strmap_done(&last);
+    return kept;
+}
+
 static int yaml_close_map(struct yaml_tree *t, const struct yaml_level *l)
 {
     struct member *children = t->stack.at + l->at + 1;
@@ -369,7 +390,12 @@ static int yaml_close_map(struct yaml_tree *t, const struct yaml_level *l)
         memmove(m, m + 1, (size_t)(children + n - (m + 1)) * sizeof *m);
         n--;
     }
-    if (!value_members_seal(t->arena, v, children, n, &first, &again))
+    bool sealed = value_members_seal(t->arena, v, children, n, &first, &again);
+    if (!sealed && t->options->duplicate) {
+        n = yaml_keep_last(t, children, n);
+        sealed = value_members_seal(t->arena, v, children, n, &first, &again);
+    }
+    if (!sealed)
         return yaml_duplicate(t, &children[first], &children[again]);
     if (!l->merge)
         return 0;

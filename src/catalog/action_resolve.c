@@ -198,6 +198,7 @@ void catalog_resolve_actions(struct load *l, uint32_t role, uint32_t noop)
 {
     struct load_role *r = &l->roles.at[role];
     uint32_t listed = r->actions ? r->actions->n : 0, n = 1;
+    uint64_t faults = l->n_faults;
     struct catalog_action *actions = arena_new(l->mem, struct catalog_action, listed + 1);
 
     for (uint32_t i = 0; i < listed; i++) {
@@ -211,8 +212,14 @@ void catalog_resolve_actions(struct load *l, uint32_t role, uint32_t noop)
         bool converge = str_is(name, "converge");
         actions[converge ? 0 : n++] = action_resolve(l, r, name, list);
     }
+    if (l->excused && (l->n_faults != faults || r->role.jig == CATALOG_NONE)) {
+        n = 1; /* what it does is not known, and it is never bound */
+        actions[0].n_steps = 0;
+    }
     if (!actions[0].n_steps)
         actions[0] = action_noop(l, noop);
+    if (l->excused && r->role.jig == CATALOG_NONE)
+        r->role.jig = actions[0].steps[0].jig;
     r->role.actions = actions;
     r->role.n_actions = n;
 }

@@ -1,4 +1,5 @@
-/* barclamp_read.c - a barclamp's own file: who it is, its jigs and its pools */
+/* barclamp_read.c - a barclamp's own file: who it is, its jigs and pools, attributes of its nodes
+ */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "catalog/catalog.h"
 #include "catalog/catalog_i.h"
@@ -136,6 +137,30 @@ static void barclamp_description(struct load *l, const struct value *v, void *ob
     ((struct catalog_barclamp *)object)->description = catalog_read_text(l, v, "\"description\"");
 }
 
+/* Read before the others, which depend on it; here it is only checked. */
+static void barclamp_lenient(struct load *l, const struct value *v, void *object)
+{
+    ((struct catalog_barclamp *)object)->lenient = catalog_read_bool(l, v, "\"lenient\"");
+}
+
+static void barclamp_attributes(struct load *l, const struct value *v, void *object)
+{
+    struct catalog_barclamp *b = object;
+    struct load_attributes a;
+
+    catalog_read_attributes(l, v, &a);
+    b->attributes = a.attributes;
+    b->schema = a.schema;
+    b->defaults = a.defaults;
+    b->attribute_list = a.list;
+    b->n_attributes = a.n;
+}
+
+static void barclamp_hooks(struct load *l, const struct value *v, void *object)
+{
+    ((struct catalog_barclamp *)object)->hooks = catalog_read_hooks(l, v);
+}
+
 static void barclamp_jigs(struct load *l, const struct value *v, void *object)
 {
     (void)object;
@@ -164,6 +189,9 @@ static const struct field barclamp_fields[] = {
     {"barclamp", barclamp_name},
     {"version", barclamp_version},
     {"description", barclamp_description},
+    {"lenient", barclamp_lenient},
+    {"attributes", barclamp_attributes},
+    {"hooks", barclamp_hooks},
     {"jigs", barclamp_jigs},
     {"pools", barclamp_pools},
     {"roles", barclamp_roles},
@@ -172,9 +200,14 @@ static const struct field barclamp_fields[] = {
 
 void catalog_read_barclamp(struct load *l, const struct value *v)
 {
-    struct catalog_barclamp b = {.where = catalog_where_of(v), .version = str_of("0")};
+    struct catalog_barclamp b = {.where = catalog_where_of(v),
+                                 .version = str_of("0"),
+                                 .attributes = l->no_values,
+                                 .schema = l->no_schema,
+                                 .defaults = l->no_values};
 
     l->barclamp = (uint32_t)l->barclamps.n;
+    l->lenient = value_as_bool(value_get(v, "lenient"), false);
     if (catalog_read_fields(l, v, "a barclamp", barclamp_fields, COUNT(barclamp_fields), &b) &&
         !value_get(v, "barclamp")) {
         struct err *e = catalog_error(l, v, ERR_INVALID, "a barclamp needs a name");

@@ -38,6 +38,7 @@ enum { /* what a user may size */
        CATALOG_MAX_POOLS = 10000,
        CATALOG_MAX_LIST = 1000, /* entries of one list: requires, steps of an action ... */
        CATALOG_MAX_TEXT = 4096, /* bytes of a description */
+       CATALOG_MAX_KEYS = 16,   /* of one path */
        CATALOG_MAX_REPORT = 50, /* errors kept, and warnings kept */
 };
 
@@ -49,12 +50,14 @@ enum { /* what a user may size */
     X(DESTRUCTIVE, "destructive") /* must not happen twice */                                      \
     X(ABSTRACT, "abstract")       /* a name for others to provide; never bound */                  \
     X(MILESTONE, "milestone")     /* a point that people watch for */                              \
-    X(LIBRARY, "library")         /* of use to other roles only */
+    X(LIBRARY, "library")         /* of use to other roles only */                                 \
+    X(SERVICE, "service")         /* a label: what others find a service by */                     \
+    X(POWERSAVE, "powersave")     /* a label: its node may be switched off when it is idle */
 enum role_flag_bit {
 #define X(id, text) ROLE_BIT_##id,
     ROLE_FLAGS(X)
 #undef X
-    ROLE_BIT_COUNT
+        ROLE_BIT_COUNT
 };
 enum role_flag {
 #define X(id, text) ROLE_F_##id = 1u << ROLE_BIT_##id,
@@ -70,7 +73,7 @@ enum strategy {
 #define X(id, text) STRATEGY_##id,
     STRATEGIES(X)
 #undef X
-    STRATEGY_COUNT
+        STRATEGY_COUNT
 };
 #define RERUNS(X)                                                                                  \
     X(CHANGED, "changed")                                                                          \
@@ -79,7 +82,7 @@ enum rerun {
 #define X(id, text) RERUN_##id,
     RERUNS(X)
 #undef X
-    RERUN_COUNT
+        RERUN_COUNT
 };
 const char *role_flag_name(enum role_flag_bit bit);
 const char *strategy_name(enum strategy s);
@@ -89,8 +92,31 @@ struct catalog_where {
     uint32_t file; /* index into catalog.files; CATALOG_NONE: built in, or no file's fault */
     uint32_t line, column;
 };
+#define CATALOG_HOOKS(X)                                                                           \
+    X(on_proposed)                                                                                 \
+    X(on_bind)                                                                                     \
+    X(on_commit)                                                                                   \
+    X(on_todo)                                                                                     \
+    X(on_blocked)                                                                                  \
+    X(on_transition)                                                                               \
+    X(on_error)                                                                                    \
+    X(on_active)                                                                                   \
+    X(on_node_create)                                                                              \
+    X(on_node_change) /* a list as the others, or {fields: [...], do: [...]} */                    \
+    X(on_node_delete)
+struct catalog_attribute {
+    struct str name;
+    struct str path; /* where it lives in data: "a/b/c", by default its name */
+    struct catalog_where where;
+};
 struct catalog_barclamp {
     struct str name, version, description;
+    bool lenient; /* faults of its roles are warnings; see catalog_role.fault */
+    /* Attributes of nodes, as those of roles below. */
+    const struct value *attributes, *schema, *defaults;
+    const struct catalog_attribute *attribute_list;
+    uint32_t n_attributes;
+    const struct value *hooks; /* as catalog_role.hooks */
     struct catalog_where where;
 };
 struct catalog_jig {
@@ -131,28 +157,42 @@ struct catalog_action {
 struct catalog_want {
     uint32_t name; /* index into catalog.names */
     uint32_t jig;  /* wanted as this jig's implementor; CATALOG_NONE: the role says so itself */
+    bool read;     /* not listed, but an attribute of it is read: see catalog_role.wants */
+};
+struct catalog_read {     /* what a role reads of those above it */
+    struct str path;      /* "a/b/c" */
+    uint32_t name;        /* whose attribute it is, in catalog.names; CATALOG_NONE: a bare path */
+    struct str attribute; /* "" with a bare path */
+    struct catalog_where where;
 };
 struct catalog_role {
     struct str name, description;
     uint32_t barclamp, jig;
     uint32_t name_id;                    /* its own, in catalog.names */
-    const struct catalog_want *requires; /* as listed, then implementors; each name once */
+    const struct catalog_want *requires; /* as listed, those read of, implementors; each once */
     uint32_t n_requires;
     const struct catalog_want *uses;
     uint32_t n_uses;
     const uint32_t *provides, *conflicts; /* names */
     uint32_t n_provides, n_conflicts;
-    uint32_t flags;                       /* ROLE_F_... */
-    uint8_t strategy;                     /* enum strategy */
-    uint8_t rerun;                        /* enum rerun */
-    uint32_t max;                         /* STRATEGY_ROLLING: at a time */
-    uint32_t cohort;                      /* above every role it needs or uses */
-    const struct value *attributes;       /* name -> {description, schema, default}, as written */
-    const struct value *schema;           /* of all attributes together */
-    const struct value *defaults;         /* a map; attributes without a default are absent */
+    uint32_t flags;                 /* ROLE_F_... */
+    uint8_t strategy;               /* enum strategy */
+    uint8_t rerun;                  /* enum rerun */
+    uint32_t max;                   /* STRATEGY_ROLLING: at a time */
+    uint32_t cohort;                /* above every role it needs or uses */
+    const struct value *attributes; /* name -> {description, schema, default}, as written */
+    const struct value *schema;     /* of all attributes together, at their paths */
+    const struct value *defaults;   /* as data: attributes without a default are absent */
+    const struct catalog_attribute *attribute_list;
+    uint32_t n_attributes;
+    const struct catalog_read *wants; /* as listed; each path once for each name */
+    uint32_t n_wants;
+    const struct value *hooks; /* event -> list of maps (CATALOG_HOOKS), with places; NULL: none */
     const struct catalog_action *actions; /* the first is converge and always there */
     uint32_t n_actions;
     struct catalog_where where;
+    const char *fault; /* a role of a lenient barclamp that cannot be bound, and why; NULL: sound */
+    struct catalog_where fault_where;
 };
 struct catalog_name {
     struct str name;

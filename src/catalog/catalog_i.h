@@ -34,14 +34,22 @@ struct load_task {
     bool local;         /* written inside a role */
     struct str checked; /* implementation whose check has seen the parameters */
 };
+struct load_attributes { /* of a role or a barclamp; in the arena of the catalog */
+    const struct value *attributes, *schema, *defaults;
+    const struct catalog_attribute *list;
+    uint32_t n;
+};
 struct load_role {
     struct catalog_role role;
     const struct value *at;
     struct load_name jig;
     struct load_names requires, uses, provides, conflicts;
+    struct load_attributes attributes;
+    const struct value *wants; /* a list, or NULL */
     const struct value *actions;
+    bool lenient;                     /* its faults are warnings */
     const struct value **requires_at; /* where each of role.requires was read */
-    const struct value **uses_at;
+    const struct value **uses_at, **wants_at;
 };
 struct load_doc { /* one file that belongs to the catalog */
     struct str path, text, dir;
@@ -56,6 +64,9 @@ struct load {
     struct load_doc *docs;
     uint32_t n_docs;
     uint32_t barclamp;                         /* being read */
+    bool lenient;                              /* is that barclamp */
+    struct catalog_role *excused;              /* whose faults are warnings now; NULL: nobody's */
+    uint64_t n_faults;                         /* errors, excused or not */
     const struct value *no_schema, *no_values; /* of every role without attributes */
     VEC(struct catalog_barclamp) barclamps;
     VEC(struct load_jig) jigs;
@@ -112,7 +123,18 @@ uint32_t catalog_index_add(struct strmap *index, struct str name, uint32_t numbe
 void catalog_twice(struct load *l, const char *what, struct str name, struct catalog_where where,
                    struct catalog_where first);
 
+/* "a/b/c", without a slash at either end. */
+struct str catalog_read_path(struct load *l, const struct value *v, const char *what);
+
 /* --- one file per kind --- */
+
+/* Sets *ret whatever is wrong, to something that can be used. */
+void catalog_read_attributes(struct load *l, const struct value *v, struct load_attributes *ret);
+/* Where an attribute of the role lives; false if it has none of that name. */
+bool catalog_attribute_find(const struct catalog_role *r, struct str name, struct str *ret_path);
+void catalog_no_attributes(const struct load *l, struct load_attributes *ret);
+/* A copy with its places, NULL if it has not the shape of hooks. */
+const struct value *catalog_read_hooks(struct load *l, const struct value *v);
 
 void catalog_read_barclamp(struct load *l, const struct value *v);
 void catalog_read_jig(struct load *l, const struct value *v);
@@ -131,6 +153,8 @@ uint32_t catalog_builtin_noop(struct load *l);
 /* --- all together --- */
 
 void catalog_resolve(struct load *l);
+/* What the role reads of others. */
+void catalog_resolve_wants(struct load *l, struct load_role *r);
 /* A role without tasks to converge gets the task `noop`. */
 void catalog_resolve_actions(struct load *l, uint32_t role, uint32_t noop);
 void catalog_order(struct load *l);

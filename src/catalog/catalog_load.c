@@ -149,10 +149,14 @@ static void docs_read(struct load *l)
             if (v)
                 catalog_read_barclamp(l, v);
             else /* its other files are still read, and count as its own */
-                vec_push(&l->barclamps, ((struct catalog_barclamp){.where = {i, 1, 1}}));
+                vec_push(&l->barclamps, ((struct catalog_barclamp){.where = {i, 1, 1},
+                                                                   .attributes = l->no_values,
+                                                                   .schema = l->no_schema,
+                                                                   .defaults = l->no_values}));
             continue;
         }
         l->barclamp = (uint32_t)barclamp;
+        l->lenient = l->barclamps.at[barclamp].lenient;
         if (v && doc->kind == DOC_ROLES)
             catalog_read_each(l, v, "role", true, catalog_read_role);
         else if (v)

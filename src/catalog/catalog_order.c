@@ -30,6 +30,12 @@ struct need_graph {
     uint32_t n, *first, *deps;
 };
 
+/* Does the role's own list say so? */
+static bool is_listed(const struct catalog_want *w)
+{
+    return w->jig == CATALOG_NONE && !w->read;
+}
+
 static void graph_build(struct load *l, struct need_graph *g)
 {
     uint32_t n = (uint32_t)l->roles.n, n_edges = 0;
@@ -63,8 +69,9 @@ static const struct value *edge_find(const struct load *l, uint32_t from, uint32
 
     for (uint32_t k = 0; k < r->role.n_requires; k++)
         if (want_role(l, &r->role.requires[k]) == to) {
-            *ret_verb = r->role.requires[k].jig == CATALOG_NONE ? "requires"
-                                                                : "needs, as its jig does,";
+            *ret_verb = r->role.requires[k].read                  ? "wants an attribute of"
+                        : r->role.requires[k].jig == CATALOG_NONE ? "requires"
+                                                                  : "needs, as its jig does,";
             return r->requires_at[k];
         }
     for (uint32_t k = 0; k < r->role.n_uses; k++)
@@ -140,8 +147,8 @@ static void redundant_walk(struct lint *t, uint32_t role, uint32_t floor)
     t->walk++;
     for (uint32_t k = 0; k < r->n_requires; k++) {
         uint32_t v = want_role(t->l, &r->requires[k]);
-        /* What a jig brings along is no reason to leave out what the role says itself. */
-        if (v == CATALOG_NONE || r->requires[k].jig != CATALOG_NONE ||
+        /* What a jig or a want brings along is no reason to leave out what the role says. */
+        if (v == CATALOG_NONE || !is_listed(&r->requires[k]) ||
             t->l->roles.at[v].role.cohort <= floor)
             continue;
         t->came[v] = role; /* a target that is reached from another is marked with that one */
@@ -180,7 +187,7 @@ static void redundant_find(struct lint *t, uint32_t role)
     redundant_walk(t, role, floor);
     for (uint32_t k = 0; k < r->role.n_requires && t->steps; k++) {
         uint32_t v = want_role(t->l, &r->role.requires[k]);
-        if (v != CATALOG_NONE && t->mark[v] == t->walk && r->role.requires[k].jig == CATALOG_NONE)
+        if (v != CATALOG_NONE && t->mark[v] == t->walk && is_listed(&r->role.requires[k]))
             redundant_report(t, role, r->requires_at[k], v);
     }
 }
@@ -192,7 +199,7 @@ static void redundant(struct load *l)
         .l = l,
         .mark = arena_new(&l->scratch, uint32_t, n),
         .came = arena_new(&l->scratch, uint32_t, n),
-        .stack = arena_new(&l->scratch, uint32_t, 2 * n + CATALOG_MAX_LIST),
+        .stack = arena_new(&l->scratch, uint32_t, 2 * n + 2 * CATALOG_MAX_LIST),
         .steps = REDUNDANT_STEPS,
     };
     for (uint32_t i = 0; i < n && t.steps; i++)

@@ -62,20 +62,47 @@ static struct catalog_entry *entry_add(struct catalog_report *r, enum catalog_se
     return entry;
 }
 
+static bool place_before(struct catalog_where a, struct catalog_where b)
+{
+    if (a.file != b.file)
+        return a.file < b.file;
+    return a.line != b.line ? a.line < b.line : a.column < b.column;
+}
+
+/* A fault of a role that is excused is a warning, and the role remembers the first.  Circles and
+ * limits are never excused: they concern others too. */
+static enum catalog_severity fault_weigh(struct load *l, enum errcode code,
+                                         struct catalog_where where, const char *text)
+{
+    struct catalog_role *role = l->excused;
+
+    l->n_faults++;
+    if (!role || code == ERR_LIMIT || code == ERR_CYCLE)
+        return CATALOG_ERROR;
+    if (!role->fault || place_before(where, role->fault_where)) {
+        role->fault = arena_strdup(l->mem, text);
+        role->fault_where = where;
+    }
+    return CATALOG_WARNING;
+}
+
 struct err *catalog_fault(struct load *l, enum catalog_severity severity, enum errcode code,
                           struct catalog_where where, const char *fmt, ...)
 {
-    l->limited |= code == ERR_LIMIT;
-    struct catalog_entry *entry = entry_add(l->report, severity);
+    struct catalog_entry *entry;
     char text[sizeof entry->err.text], at[sizeof entry->err.at];
     va_list ap;
 
-    if (!entry)
-        return NULL;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     text[text_utf8_prefix(text, strlen(text))] = '\0';
+    l->limited |= code == ERR_LIMIT;
+    if (severity == CATALOG_ERROR)
+        severity = fault_weigh(l, code, where, text);
+    entry = entry_add(l->report, severity);
+    if (!entry)
+        return NULL;
     (void)err_set(&entry->err, code, "%s", text);
     entry->where = where;
     (void)err_at(&entry->err, "%s", catalog_where_write(l, where, at, sizeof at));

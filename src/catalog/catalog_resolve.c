@@ -102,7 +102,9 @@ static void jig_check_known(struct load *l, const struct load_jig *j)
     for (size_t i = 0; i < l->checks->n; i++)
         if (str_is(j->jig.implementation, l->checks->at[i].implementation))
             return;
-    struct err *e = catalog_error(l, j->at, ERR_UNKNOWN_NAME,
+    /* One that is off runs nothing: a site may bring what executes it later. */
+    struct err *e = catalog_fault(l, j->jig.active ? CATALOG_ERROR : CATALOG_WARNING,
+                                  ERR_UNKNOWN_NAME, catalog_where_of(j->at),
                                   "jig \"%s\" has an unknown implementation \"%s\"", j->jig.name.s,
                                   j->jig.implementation.s);
     struct strmap known = {0};
@@ -188,12 +190,12 @@ struct want_list {
     uint32_t n;
 };
 
-static void want_add(struct want_list *w, uint32_t name, uint32_t jig, const struct value *at)
+static void want_add(struct want_list *w, struct catalog_want want, const struct value *at)
 {
     for (uint32_t i = 0; i < w->n; i++)
-        if (w->wants[i].name == name)
+        if (w->wants[i].name == want.name)
             return;
-    w->wants[w->n] = (struct catalog_want){name, jig};
+    w->wants[w->n] = want;
     w->at[w->n++] = at;
 }
 
@@ -201,12 +203,13 @@ static void want_implementor(struct load *l, struct want_list *w, uint32_t jig)
 {
     const struct load_jig *j = jig == CATALOG_NONE ? NULL : &l->jigs.at[jig];
     if (j && j->jig.implementor != CATALOG_NONE)
-        want_add(w, l->roles.at[j->jig.implementor].role.name_id, jig, j->implementor.at);
+        want_add(w, (struct catalog_want){l->roles.at[j->jig.implementor].role.name_id, jig, false},
+                 j->implementor.at);
 }
 
 static void resolve_requires(struct load *l, struct load_role *r)
 {
-    uint32_t room = r->requires.n + 1;
+    uint32_t room = r->requires.n + r->role.n_wants + 1;
 
     for (uint32_t i = 0; i < r->role.n_actions; i++)
         room += r->role.actions[i].n_steps;
@@ -215,8 +218,12 @@ static void resolve_requires(struct load *l, struct load_role *r)
     for (uint32_t i = 0; i < r->requires.n; i++) {
         uint32_t id = name_find(l, r, "requires", &r->requires.at[i]);
         if (id != CATALOG_NONE)
-            want_add(&w, id, CATALOG_NONE, r->requires.at[i].at);
+            want_add(&w, (struct catalog_want){id, CATALOG_NONE, false}, r->requires.at[i].at);
     }
+    for (uint32_t i = 0; i < r->role.n_wants; i++)
+        if (r->role.wants[i].name != CATALOG_NONE)
+            want_add(&w, (struct catalog_want){r->role.wants[i].name, CATALOG_NONE, true},
+                     r->wants_at[i]);
     want_implementor(l, &w, r->role.jig);
     for (uint32_t i = 0; i < r->role.n_actions; i++)
         for (uint32_t k = 0; k < r->role.actions[i].n_steps; k++)
@@ -237,7 +244,7 @@ static void resolve_uses(struct load *l, struct load_role *r)
     for (uint32_t i = 0; i < r->uses.n; i++) {
         uint32_t id = name_find(l, r, "uses", &r->uses.at[i]);
         if (id != CATALOG_NONE)
-            want_add(&w, id, CATALOG_NONE, r->uses.at[i].at);
+            want_add(&w, (struct catalog_want){id, CATALOG_NONE, false}, r->uses.at[i].at);
     }
     r->role.uses = w.wants;
     r->role.n_uses = w.n;
@@ -269,13 +276,20 @@ void catalog_resolve(struct load *l)
     name_provided(l);
     resolve_jigs(l);
     for (uint32_t i = 0; i < l->roles.n; i++) {
-        resolve_role_jig(l, &l->roles.at[i]);
+        struct load_role *r = &l->roles.at[i];
+        l->excused = r->lenient ? &r->role : NULL;
+        resolve_role_jig(l, r);
         catalog_resolve_actions(l, i, noop);
     }
+    l->excused = NULL;
     resolve_pools(l); /* tasks inside roles are known by now */
     for (uint32_t i = 0; i < l->roles.n; i++) {
-        resolve_requires(l, &l->roles.at[i]);
-        resolve_uses(l, &l->roles.at[i]);
-        resolve_conflicts(l, &l->roles.at[i]);
+        struct load_role *r = &l->roles.at[i];
+        l->excused = r->lenient ? &r->role : NULL;
+        catalog_resolve_wants(l, r);
+        resolve_requires(l, r);
+        resolve_uses(l, r);
+        resolve_conflicts(l, r);
     }
+    l->excused = NULL;
 }

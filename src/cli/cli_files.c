@@ -4,6 +4,8 @@
  * left out (version control, editors); everything else must be UTF-8 text within the limits, or the
  * whole read fails with the file's name: a catalog with a hole in it must not be loaded.  Symbolic
  * links to files are followed, links to directories are not, so that no walk is endless.
+ *
+ * Who imports from elsewhere says which files are wanted; the others may be anything.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli_i.h"
@@ -19,6 +21,7 @@
 struct walk {
     struct arena *mem;
     const char *root;
+    bool (*wanted)(struct str path); /* NULL: every file */
     struct value *files;
     VEC(const char *) todo; /* directories below root, "" for root itself */
     size_t bytes;
@@ -56,7 +59,9 @@ static int entry_take(struct walk *w, const char *dir, const char *name, struct 
     }
     if (S_ISLNK(st.st_mode) && (stat(full, &st) || S_ISDIR(st.st_mode)))
         return 0;
-    return S_ISREG(st.st_mode) ? file_take(w, path, full, e) : 0;
+    if (!S_ISREG(st.st_mode) || (w->wanted && !w->wanted(str_of(path))))
+        return 0;
+    return file_take(w, path, full, e);
 }
 
 static int dir_take(struct walk *w, const char *dir, struct err *e)
@@ -78,7 +83,13 @@ static int dir_take(struct walk *w, const char *dir, struct err *e)
 
 int cli_read_tree(struct arena *mem, const char *dir, struct value **ret_files, struct err *e)
 {
-    struct walk w = {.mem = mem, .root = dir, .files = value_map(mem)};
+    return cli_read_tree_of(mem, dir, NULL, ret_files, e);
+}
+
+int cli_read_tree_of(struct arena *mem, const char *dir, bool (*wanted)(struct str path),
+                     struct value **ret_files, struct err *e)
+{
+    struct walk w = {.mem = mem, .root = dir, .wanted = wanted, .files = value_map(mem)};
     int rc = 0;
     if (!fs_is_dir(dir))
         return err_set(e, ERR_NOT_FOUND, "%s is not a directory", dir);

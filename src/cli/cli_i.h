@@ -98,6 +98,14 @@ int cli_read_data(struct cli *c, const char *file, const struct value **ret_v, s
 
 /* --- cli_files.c: a directory as a map of path to text --- */
 int cli_read_tree(struct arena *mem, const char *dir, struct value **ret_files, struct err *e);
+/* Only the files whose paths are wanted. */
+int cli_read_tree_of(struct arena *mem, const char *dir, bool (*wanted)(struct str path),
+                     struct value **ret_files, struct err *e);
+
+/* --- cmd_lint.c: what is wrong with a catalog --- */
+struct catalog_report;
+void cli_draw_report(struct cli *c, const struct catalog_report *r);
+struct value *cli_report_value(struct cli *c, const struct catalog_report *r);
 
 /* --- cli_output.c: results and messages --- */
 struct look cli_look(const struct cli *c, bool to_err);

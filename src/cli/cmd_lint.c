@@ -10,7 +10,7 @@
 static const char *const severities[] = {
     [CATALOG_ERROR] = "error", [CATALOG_WARNING] = "warning", [CATALOG_NOTE] = "note"};
 
-static void report_draw(struct cli *c, const struct catalog_report *r)
+void cli_draw_report(struct cli *c, const struct catalog_report *r)
 {
     SCOPED_BUF(b);
     struct look look = cli_look(c, false);
@@ -41,7 +41,7 @@ static const struct value *entry_value(struct cli *c, const struct catalog_entry
     return v;
 }
 
-static const struct value *report_document(struct cli *c, const struct catalog_report *r)
+struct value *cli_report_value(struct cli *c, const struct catalog_report *r)
 {
     struct value *v = value_map(&c->mem), *items = value_list(&c->mem);
     for (size_t i = 0; i < r->entries.n; i++)
@@ -86,8 +86,8 @@ int cmd_lint(struct cli *c, struct err *e)
         *e = first;
         return rc;
     }
-    if (!cli_print_data(c, report_document(c, &report), "at")) {
-        report_draw(c, &report);
+    if (!cli_print_data(c, cli_report_value(c, &report), "at")) {
+        cli_draw_report(c, &report);
         verdict_say(c, &report, cat);
     }
     if (rc || (cli_has(c, "strict") && report.n_warnings))

@@ -330,6 +330,19 @@ const struct cli_verb cli_verbs[] = {
      .about = "Prints every error with its file, line and column.  Exits with 2 if there are "
               "errors.",
      .examples = "anneal lint ./catalog"},
+    {"import", "crowbar", "make a catalog of Crowbar's barclamps", cmd_import_crowbar, 0,
+     .args = {{"SRC", KIND_DIR, 0, "a directory with barclamps, or one barclamp's file", NULL},
+              {"DST", KIND_DIR, 0, "where the catalog is written; made if it is not there", NULL}},
+     .opts = OPTS(MANY("map", "JIG=IMPLEMENTATION", KIND_TEXT,
+                       "run a jig by this implementation, and switch it on; may be repeated"),
+                  FLAG("force", 0, "write into a DST that is not empty; other files stay")),
+     .about = "Reads the .yml and .yaml files below SRC, and the scripts in script/roles/ROLE/.  "
+              "Every thing that the result does not say as the source did is one line, with its "
+              "file and line.  Jigs that nothing of ours executes are switched off unless they "
+              "are mapped.  The result is checked as `anneal lint` would; exits with 2 if it does "
+              "not load.",
+     .examples = "anneal import crowbar ./core/barclamps ./catalog\n"
+                 "anneal import crowbar ./core ./catalog --map chef=shell"},
 
     {"worker", "list", "list workers", cmd_worker_list, S,
      .routes = "GET /v1/workers",
@@ -406,6 +419,7 @@ const struct cli_noun cli_nouns[] = {
     {"role", "what a node can be", "The catalog"},
     {"jig", "how tasks are run", "The catalog"},
     {"lint", "check a catalog without a server", "The catalog"},
+    {"import", "catalogs of other systems", "The catalog"},
     {"token", "who may do what", "Administration"},
     {"admin", "backup, restore, checks", "Administration"},
     {"sim", "the engine on virtual time", "Administration"},

@@ -220,11 +220,23 @@ static const char *providers_text(struct bind *b, uint32_t name)
     return copy;
 }
 
+static int refuse_fault(struct bind *b, const struct place *p)
+{
+    const struct catalog_where *w = &p->role->fault_where;
+    const char *file = w->file == CATALOG_NONE ? "" : b->cat->files[w->file].s;
+
+    (void)err_set(b->err, ERR_REFUSED, "%s%s cannot be bound: %s:%u:%u: %s", chain(b, p),
+                  p->role->name.s, file, w->line, w->column, p->role->fault);
+    return err_hint(b->err, "correct it and load the catalog again");
+}
+
 static int check_role(struct bind *b, const struct place *p)
 {
     const struct catalog_action *converge = &p->role->actions[0];
     int r;
 
+    if (p->role->fault)
+        return refuse_fault(b, p);
     if (p->role->flags & ROLE_F_ABSTRACT) {
         const char *providers = providers_text(b, p->role->name_id);
         (void)err_set(b->err, ERR_REFUSED, "%s%s is abstract and cannot be bound", chain(b, p),

@@ -47,6 +47,13 @@ static void check_role(const struct catalog *c, const struct catalog_role *r)
     }
     for (uint32_t i = 0; i < r->n_uses; i++)
         fuzz_must(r->uses[i].name < c->n_names, "a name that is used");
+    for (uint32_t i = 0; i < r->n_wants; i++)
+        fuzz_must(r->wants[i].path.n &&
+                      (r->wants[i].name == CATALOG_NONE || r->wants[i].name < c->n_names),
+                  "what is read");
+    for (uint32_t i = 0; i < r->n_attributes; i++)
+        fuzz_must(r->attribute_list[i].path.n > 0, "an attribute lives somewhere");
+    fuzz_must(!r->fault || (c->barclamps[r->barclamp].lenient && r->fault[0]), "an excused fault");
     for (uint32_t i = 0; i < r->n_provides; i++)
         fuzz_must(c->names[r->provides[i]].n_providers > 0, "a name that is provided");
     fuzz_must(r->n_actions > 0 && r->actions[0].n_steps > 0, "something to do");

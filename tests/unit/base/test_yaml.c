@@ -338,6 +338,40 @@ static void test_budget(void)
     is_int(yaml_parse(&a, "[1]", 3, &small, &v, &e), 0, "the largest budget");
 }
 
+struct doubles {
+    struct buf said;
+};
+
+static void double_note(void *ctx, struct str key, uint32_t line, uint32_t last_line)
+{
+    struct doubles *d = ctx;
+    buf_printf(&d->said, "%.*s %u %u;", (int)key.n, key.s, line, last_line);
+}
+
+/* Files of others may name a key twice; who reads them hears of it, and the last one stands. */
+static void test_duplicates_told(void)
+{
+    static const char text[] = "a: 1\n"
+                               "b: {x: 1, y: 2, x: 3}\n"
+                               "a: 2\n"
+                               "c: &m {p: 1, p: 2}\n"
+                               "a: 3\n"
+                               "d: {<<: *m, q: 1, q: 2}\n";
+    SCOPED_ARENA(a);
+    struct doubles d = {0};
+    struct yaml_options o = {.duplicate = double_note, .ctx = &d};
+    struct value *v = NULL;
+    struct err e;
+    is_int(yaml_parse(&a, text, sizeof text - 1, &o, &v, &e), 0, "duplicates that are told");
+    is_text(buf_str(&d.said).s, "x 2 2;p 4 4;q 6 6;a 1 5;a 3 5;", "each but the last");
+    is_int(v->n, 4, "four keys are left");
+    is_int(value_as_int(value_get(v, "a"), 0), 3, "the last stands");
+    is_int(value_as_int(value_at(v, "b.x"), 0), 3, "inside as well");
+    is_int(value_as_int(value_at(v, "d.p"), 0), 2, "and is what is merged");
+    is_int(value_as_int(value_at(v, "d.q"), 0), 2, "beside a merge too");
+    buf_done(&d.said);
+}
+
 static void test_many_keys(void)
 {
     enum { KEYS = 50000 };
@@ -490,6 +524,7 @@ int main(void)
     test_places();
     test_depth();
     test_budget();
+    test_duplicates_told();
     test_many_keys();
     test_write();
     test_round_trip();

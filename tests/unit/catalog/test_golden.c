@@ -42,9 +42,9 @@ static void wants_write(struct buf *b, const struct catalog *c, const char *labe
     if (n)
         buf_printf(b, "    %s:", label);
     for (uint32_t i = 0; i < n; i++)
-        buf_printf(b, " %s%s%s", c->names[w[i].name].name.s,
-                   w[i].jig == CATALOG_NONE ? "" : " by jig ",
-                   w[i].jig == CATALOG_NONE ? "" : c->jigs[w[i].jig].name.s);
+        buf_printf(
+            b, " %s%s%s%s", c->names[w[i].name].name.s, w[i].jig == CATALOG_NONE ? "" : " by jig ",
+            w[i].jig == CATALOG_NONE ? "" : c->jigs[w[i].jig].name.s, w[i].read ? " to read" : "");
     buf_puts(b, n ? "\n" : "");
 }
 
@@ -73,6 +73,34 @@ static void action_write(struct buf *b, const struct catalog *c, const struct ca
     }
 }
 
+static void attributes_write(struct buf *b, const struct catalog_attribute *list, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!str_eq(list[i].name, list[i].path))
+            buf_printf(b, "    %s is %s\n", list[i].name.s, list[i].path.s);
+}
+
+static void reads_write(struct buf *b, const struct catalog *c, const struct catalog_role *r)
+{
+    for (uint32_t i = 0; i < r->n_wants; i++) {
+        const struct catalog_read *w = &r->wants[i];
+        buf_printf(b, "    reads %.*s", (int)w->path.n, w->path.s);
+        if (w->name != CATALOG_NONE)
+            buf_printf(b, ", %.*s of %s", (int)w->attribute.n, w->attribute.s,
+                       c->names[w->name].name.s);
+        buf_printf(b, " (%u:%u)\n", w->where.line, w->where.column);
+    }
+}
+
+static void hooks_write(struct buf *b, const struct value *hooks)
+{
+    if (!hooks)
+        return;
+    buf_puts(b, "    hooks: ");
+    json_write_canonical(b, hooks);
+    buf_puts(b, "\n");
+}
+
 static void role_write(struct buf *b, const struct catalog *c, const struct catalog_role *r)
 {
     buf_printf(b, "  %s of %s, jig %s, cohort %u, %s", r->name.s, c->barclamps[r->barclamp].name.s,
@@ -88,6 +116,12 @@ static void role_write(struct buf *b, const struct catalog *c, const struct cata
     wants_write(b, c, "uses", r->uses, r->n_uses);
     names_write(b, c, "provides", r->provides, r->n_provides);
     names_write(b, c, "conflicts", r->conflicts, r->n_conflicts);
+    attributes_write(b, r->attribute_list, r->n_attributes);
+    reads_write(b, c, r);
+    hooks_write(b, r->hooks);
+    if (r->fault)
+        buf_printf(b, "    cannot be bound: %s:%u:%u: %s\n", c->files[r->fault_where.file].s,
+                   r->fault_where.line, r->fault_where.column, r->fault);
     buf_puts(b, "    defaults: ");
     json_write_canonical(b, r->defaults);
     buf_puts(b, "\n");
@@ -99,8 +133,19 @@ static void catalog_write(struct buf *b, const struct catalog *c)
 {
     buf_puts(b, "barclamps:");
     for (uint32_t i = 0; i < c->n_barclamps; i++)
-        buf_printf(b, " %s %s", c->barclamps[i].name.s, c->barclamps[i].version.s);
-    buf_puts(b, "\njigs:");
+        buf_printf(b, " %s %s%s", c->barclamps[i].name.s, c->barclamps[i].version.s,
+                   c->barclamps[i].lenient ? " (lenient)" : "");
+    buf_puts(b, "\n");
+    for (uint32_t i = 0; i < c->n_barclamps; i++) {
+        attributes_write(b, c->barclamps[i].attribute_list, c->barclamps[i].n_attributes);
+        hooks_write(b, c->barclamps[i].hooks);
+        if (c->barclamps[i].n_attributes) {
+            buf_puts(b, "    defaults: ");
+            json_write_canonical(b, c->barclamps[i].defaults);
+            buf_puts(b, "\n");
+        }
+    }
+    buf_puts(b, "jigs:");
     for (uint32_t i = 0; i < c->n_jigs; i++)
         buf_printf(b, " %s=%s%s%s", c->jigs[i].name.s, c->jigs[i].implementation.s,
                    c->jigs[i].active ? "" : " (off)",

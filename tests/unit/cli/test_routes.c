@@ -68,7 +68,8 @@ static const struct {
     {"catalog", "show", "catalog show", 0},
     {"catalog", "load", "catalog load .", 0},
     {"catalog", "history", "catalog history", 0},
-    {"lint", NULL, "lint .", 2}, /* an empty directory is no catalog */
+    {"lint", NULL, "lint .", 2},                           /* an empty directory is no catalog */
+    {"import", "crowbar", "import crowbar . imported", 2}, /* nor has it a barclamp */
     {"worker", "list", "worker list", 0},
     {"token", "list", "token list", 0},
     {"token", "add", "token add ci", 0},

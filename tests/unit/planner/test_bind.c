@@ -5,6 +5,7 @@
 #include "fake_world.h"
 
 #include "base/json.h"
+#include "base/yaml.h"
 
 struct scene {
     struct catalog *cat;
@@ -176,6 +177,63 @@ static void test_provides(void)
     has_text(s.err.hint, "no role", "says that nobody provides it");
     is_int(scene_bind(&s, 1, "sql@1"), -ERR_UNKNOWN_NAME, "a provided name is not a role");
     has_text(s.err.hint, "db", "but somebody provides it");
+    scene_close(&s);
+}
+
+/* Roles of a lenient barclamp that have a fault are known, and nothing is bound to them. */
+static void test_faulty(void)
+{
+    static const char text[] = "barclamp: t\n"
+                               "lenient: true\n"
+                               "roles:\n"
+                               "  - {name: broken, requires: [milestone]}\n"
+                               "  - {name: above, requires: [broken]}\n"
+                               "  - {name: stand-in, provides: [broken]}\n"
+                               "  - {name: sound}\n";
+    struct scene s;
+    scene_open(&s, text, 2);
+    is_int(scene_bind(&s, 1, "broken@1"), -ERR_REFUSED, "a role with a fault is not bound");
+    has_text(s.err.text,
+             "broken cannot be bound: barclamp.yaml:4:31: role \"broken\" requires \"milestone\"",
+             "the fault has its place");
+    has_text(s.err.hint, "correct it", "and a remedy");
+    is_int(scene_bind(&s, 1, "above@1"), -ERR_REFUSED, "nor is it created");
+    has_text(s.err.text, "above@n1 requires broken: broken cannot be bound: barclamp.yaml:4:31: ",
+             "the chain leads to it");
+    is_int(scene_bind(&s, 1, "sound@1"), 1, "others of the barclamp are bound");
+    is_int(scene_bind(&s, 1, "stand-in@1 above@1"), 2, "and what provides its name stands in");
+    scene_close(&s);
+}
+
+/* To read an attribute of a role is to need it. */
+static void test_wants(void)
+{
+    static const char text[] =
+        "barclamp: t\n"
+        "roles:\n"
+        "  - {name: dns, attributes: {servers: {path: net/dns, default: [a]}}}\n"
+        "  - {name: client, wants: [dns.servers, /net/ntp]}\n";
+    static const char data[] = "{net: {dns: [b]}}", bad[] = "{servers: [b]}";
+    struct scene s;
+    SCOPED_ARENA(mem);
+    struct value *user = NULL;
+    const struct value *merged = NULL;
+    uint64_t digest = 0;
+    struct err e;
+
+    scene_open(&s, text, 2);
+    is_int(scene_bind(&s, 1, "client@1"), 2, "what it reads of is created");
+    is_text(scene_show(&s, "client", 1), "client@n1<-dns@n1", "and needed");
+    is_int(scene_bind(&s, 1, "client@2"), 1, "or found");
+    is_text(scene_show(&s, "client", 2), "client@n2<-dns@n1", "on another node");
+    const struct catalog_role *dns = catalog_role_get(s.cat, str_of("dns"));
+    (void)yaml_parse(&mem, data, sizeof data - 1, NULL, &user, NULL);
+    is_int(planner_data(&mem, dns, user, &merged, &digest, &e), 0, "data at the path is taken");
+    is_text(value_as_text(value_at(merged, "net.dns.0"), ""), "b", "and merged there");
+    (void)yaml_parse(&mem, bad, sizeof bad - 1, NULL, &user, NULL);
+    is_int(planner_data(&mem, dns, user, &merged, &digest, &e), -ERR_INVALID,
+           "data under the name alone is not");
+    is_text(e.at, "/servers", "and is pointed at");
     scene_close(&s);
 }
 
@@ -584,6 +642,8 @@ int main(void)
     test_borrow();
     test_order_of_request();
     test_provides();
+    test_faulty();
+    test_wants();
     test_deployments();
     test_conflicts();
     test_cluster();

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# anneal import crowbar: what is imported is sound, loads into a server, and keeps its faults to itself.
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/cli.sh"
+need anneal
+
+mkdir -p "$work/src/script/roles/site"
+cat >"$work/src/site.yml" <<'END'
+barclamp: {name: site, version: 1}
+roles:
+  - {name: site, jig: script, attribs: [{name: site-port, map: site/port, schema: {type: int}, default: 80}]}
+  - {name: reader, jig: noop, wants-attribs: [site-port]}
+  - {name: broken, jig: noop, requires: [milestone]}
+END
+echo 'echo a site' >"$work/src/script/roles/site/01-up.sh"
+run anneal import crowbar "$work/src" "$work/dst"
+is "$rc" 0 "a barclamp is imported"
+has "$out" "site.yml:5: fault: broken: requires milestone" "its fault is told with its line"
+has "$out" "imported 1 barclamps of 1 files, 2 jigs, 3 roles" "and what came over is counted"
+run anneal lint "$work/dst"
+is "$rc" 0 "the result is sound"
+has "$out" "0 errors, 1 warning" "but for the fault, which is a warning"
+run anneal import crowbar "$work/src" "$work/dst"
+is "$rc" 5 "it is not written over"
+run anneal import crowbar "$work/src" "$work/again" -o json
+is "$(printf '%s' "$out" | jq .counts.scripts)" 1 "in JSON, with counts"
+if [ -d "${ANNEAL_TEST_DATA:-$top/../shared}/data/crowbar" ]; then
+    run anneal import crowbar "${ANNEAL_TEST_DATA:-$top/../shared}/data/crowbar" "$work/crowbar"
+    is "$rc" 0 "all barclamps of Crowbar are imported"
+    run anneal lint "$work/crowbar"
+    is "$rc" 0 "and sound"
+    has "$out" "18 barclamps, 64 roles" "all of them"
+fi
+start || skip_all "no server"
+run anneal catalog load "$work/dst"
+is "$rc" 0 "a server loads it"
+anneal -q node add n1.t --available --alive alive
+run anneal deployment bind system reader=n1.t --wait
+is "$rc" 0 "what reads an attribute is bound with its owner, whose script runs"
+run anneal role list
+has "$out" "broken" "the faulty role is listed"
+run anneal deployment bind system broken=n1.t
+is "$rc" 6 "but cannot be bound"
+has "$err" "site/roles/broken.yaml:5:5" "for its fault, with its place"
+done_testing

@@ -1,0 +1,87 @@
+/* fuzz_import.c - any bytes as another system's barclamps: refused, or a catalog that loads
+ *
+ * The bytes are the text of a.yml; a line "%% PATH" begins another file.  What an import writes
+ * must be free of errors, but for circles, which the source has if the result has them, and limits.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fuzz.h"
+
+#include "base/alloc.h"
+#include "catalog/catalog.h"
+#include "catalog/import.h"
+
+/* See fuzz_yaml.c. */
+const char *__lsan_default_suppressions(void);
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void)
+{
+    return "leak:libfyaml\n";
+}
+
+enum { FUZZ_FILES = 16 };
+
+static size_t files_split(const char *text, size_t size, struct catalog_file files[FUZZ_FILES])
+{
+    size_t n = 1;
+    const char *end = text + size;
+
+    files[0] = (struct catalog_file){{"a.yml", 5}, {text, size}};
+    for (const char *at = text; at < end;) {
+        const char *next = memchr(at, '\n', (size_t)(end - at));
+        next = next ? next + 1 : end;
+        if (next - at > 4 && !memcmp(at, "%% ", 3) && n < FUZZ_FILES) {
+            files[n - 1].text.n = (size_t)(at - files[n - 1].text.s);
+            files[n++] = (struct catalog_file){{at + 3, (size_t)(next - at) - 4},
+                                               {next, (size_t)(end - next)}};
+        }
+        at = next;
+    }
+    return n;
+}
+
+static void check_result(const struct catalog_import *import)
+{
+    struct catalog_source source = {import->files, import->n_files};
+    struct catalog_report report = {0};
+    SCOPED(catalog) *c = NULL;
+    struct err e;
+
+    int rc = catalog_load(&source, NULL, 1, &report, &c, &e);
+    for (size_t i = 0; i < report.entries.n; i++) {
+        const struct catalog_entry *entry = &report.entries.at[i];
+        if (entry->severity == CATALOG_ERROR && entry->err.code != ERR_CYCLE &&
+            entry->err.code != ERR_LIMIT)
+            fprintf(stderr, "# %s: %s\n", entry->err.at, entry->err.text);
+        fuzz_must(entry->severity != CATALOG_ERROR || entry->err.code == ERR_CYCLE ||
+                      entry->err.code == ERR_LIMIT,
+                  "what is imported loads");
+    }
+    fuzz_must(rc < 0 || c->n_roles == import->counts.roles, "all roles that were counted");
+    catalog_report_done(&report);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct import_map chef = {{"chef", 4}, {"shell", 5}};
+    struct catalog_file files[FUZZ_FILES];
+    SCOPED(catalog_import) *import = NULL;
+    SCOPED_BUF(shown);
+    struct err e;
+    char *exact = malloc(size ? size : 1);
+
+    memcpy(exact, data, size);
+    struct catalog_source source = {files, files_split(exact, size, files)};
+    int rc = catalog_import_crowbar(&source, NULL, 0, &import, &e);
+    fuzz_must(rc == 0 || (rc == -(int)e.code && e.text[0]), "a refusal says why");
+    if (import) {
+        SCOPED(catalog_import) *mapped = NULL;
+        check_result(import);
+        rc = catalog_import_crowbar(&source, &chef, 1, &mapped, &e);
+        fuzz_must(rc == 0 || rc == -ERR_UNKNOWN_NAME, "a jig that is there can be mapped");
+    }
+    free(exact); /* nor may a result point into the source */
+    if (import) {
+        catalog_import_write(&shown, import);
+        fuzz_must(shown.len > 0, "there is always something to show");
+    }
+    return 0;
+}
