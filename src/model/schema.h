@@ -42,6 +42,10 @@ int schema_check_env(const struct schema_env *env, const struct value *schema,
  * into the schema.  env may be NULL. */
 int schema_check_self(const struct schema_env *env, const struct value *schema, struct err *e);
 
+/* Is the pattern one that compiles and that cannot run away?  For whoever else has patterns of
+ * users: what passes may be given to regcomp(). */
+int schema_pattern_check(struct str pattern, struct err *e);
+
 /* v with the defaults of absent properties filled in, at every level that is there; v itself if
  * nothing was added, and the schema's own default if v is NULL (NULL if it has none).  Shares v and
  * schema. Past SCHEMA_MAX_DEPTH or SCHEMA_MAX_FILL nothing more is added. */

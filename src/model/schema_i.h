@@ -107,7 +107,5 @@ const struct value *schema_ref(const struct schema_env *env, const struct value 
 int schema_step(struct schema_walk *w, const struct schema_path *at, unsigned depth, struct err *e);
 int schema_walk_check(struct schema_walk *w, const struct schema_path *at, unsigned depth,
                       const struct value *schema, const struct value *v, struct err *e);
-/* Is the pattern one that compiles and that cannot run away? */
-int schema_pattern_check(struct str pattern, struct err *e);
 
 #endif

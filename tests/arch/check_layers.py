@@ -16,6 +16,7 @@ MAY = {
     "sys": "base",
     "model": "base",
     "graph": "base",
+    "template": "base model",
     "catalog": "base model graph",
     "planner": "base model catalog graph",
     "annealer": "base model graph",
@@ -38,6 +39,7 @@ FACADES = {
     "server": {"server/server.h", "server/commit.h", "server/lease.h", "server/restore.h", "server/verify.h"},
     "jig": {"jig/jig.h", "jig/runner.h"},
     "catalog": {"catalog/catalog.h", "catalog/import.h"},
+    "template": {"template/expr.h", "template/hook.h"},
 }
 BANNED = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|gets|strtok|strncpy|strncat|atoi|atol|atoll|alloca|system|popen)\s*\(")
 LIBRARY_HEADERS = {  # adapters hide their library: no type of it in a header
