@@ -25,6 +25,8 @@ ENDED = "DONE SKIPPED TOLERATED FAILED DEP_FAILED CANCELLED".split()
 # What the counters of struct noderole say, in words.  A condition is "and" of these, or "or" of these.
 WORDS = {
     "nr->failed > 0": "a task FAILED",
+    "nr->target == TARGET_ABSENT": "its target is absent",
+    "!gate_shut(a, id)": "nobody needs it",
     "nr->passed == nr->n_tasks": "every task passed",
     "nr->parents_out == 0": "every need-parent is in service",
     "(nr->mode & MODE_REFRESH)": "the run is a refresh",
@@ -100,7 +102,7 @@ def in_words(condition):
 
 def derivation(text, states):
     """[(condition in words or None, state)], in the order in which they are tried."""
-    body = need(re.search(r"noderole_derive\(const struct noderole \*nr\)\n\{\n(.*?)\n\}", text, re.S),
+    body = need(re.search(r"noderole_derive\(const struct anneal \*a, uint32_t id\)\n\{\n(.*?)\n\}", text, re.S),
                 f"noderole_derive() in {NODEROLES}").group(1)
     steps = []
     for condition, result in re.findall(r"if \((.*?)\)\n\s+return ([^;]+);", body, re.S):

@@ -146,7 +146,8 @@ enum why_rule {
     X(HOLDER, "holds-pool")                                                                        \
     X(TURN, "its-turn-comes")                                                                      \
     X(SUSPECT, "suspect-self")                                                                     \
-    X(DONE, "done")
+    X(DONE, "done")                                                                                \
+    X(NEEDED, "still-needed")
 #define X(id, text) WHY_##id,
     WHY_RULES(X)
 #undef X

@@ -20,6 +20,7 @@
 
 enum {                         /* task.flags */
        TASKF_SETTLE = 1u << 0, /* in the settle list (derived) */
+       TASKF_FIRST = 1u << 1,  /* waits for no other task of its noderole (derived) */
 };
 struct task {
     uint64_t done_digest; /* inputs of the last success; 0: never */
@@ -49,10 +50,12 @@ struct noderole {
     uint32_t parents_out;   /* need-parents not in service */
     uint32_t parents_stale; /* need-parents not ACTIVE */
     uint32_t visited;       /* epoch of the last loss walk */
-    uint32_t late;          /* first late need of it; 0: none */
-    uint32_t sleeping;      /* first late need on it that does not count yet; 0: none */
+    uint32_t gate;          /* need-parents that are not complete */
+    uint32_t late;          /* first need of it that sleeps; 0: none */
+    uint32_t sleeping;      /* first need on it that sleeps; 0: none */
     uint16_t n_tasks;
-    uint16_t passed, live, ready, failed, cancelled; /* of its tasks */
+    uint16_t passed, live, ready, failed, dep_failed, cancelled; /* of its tasks */
+    bool complete;                                               /* all of them have passed */
     uint8_t state, target, reason, mode, flags;
 };
 
@@ -127,6 +130,7 @@ struct op {
     uint32_t counts[TASK_STATE_COUNT];
     uint8_t class, state, reason;
     uint64_t ended_ms;
+    uint32_t gone;                /* tasks that passed, of noderoles that vanished since */
     uint32_t total, done, failed; /* figures of an operation that has ended */
     bool held, exists;
     bool listed;  /* in its tenant's list of operations with candidates */
@@ -168,15 +172,10 @@ struct node {
     bool exists, gone;
 };
 
-enum { /* in the parents of a noderole's row */
-       PARENT_LATE = 1u << 30,
-       PARENT_SLEEPS = 1u << 31, /* late, and does not count yet */
-       PARENT_MARKS = PARENT_LATE | PARENT_SLEEPS,
-};
-struct late_need { /* late.c */
+enum { NODEROLE_TASKS_MOST = 60000 };
+#define PARENT_SLEEPS (1u << 31) /* in the parents of a noderole's row: does not count yet */
+struct late_need { /* late.c: its parent has never been ACTIVE and its child must not wait for it */
     uint32_t parent, child, next_of_child, next_of_parent;
-    uint32_t last_of_child; /* in the first of a child's */
-    bool counts; /* no: its parent has never been ACTIVE and its child must not wait for it */
 };
 
 struct loader;
@@ -205,6 +204,7 @@ struct anneal {
     VEC(uint32_t) free_lanes;
     VEC(struct timer) timers;
     VEC(struct late_need) late;
+    uint32_t late_free;
     struct arena span_mem;
     /* work of the current step */
     VEC(uint32_t) settle;  /* tasks that may have become ready */
@@ -236,11 +236,17 @@ void task_taken_back(struct anneal *a, uint32_t t);
 /* A task failed for good, or was given another chance: dependents of open operations follow. */
 void task_fail_cone(struct anneal *a, uint32_t t);
 void task_unfail_cone(struct anneal *a, uint32_t t);
-void task_depend(struct anneal *a, uint32_t t, uint32_t on); /* one more order edge */
+void task_join_failure(struct anneal *a, uint32_t t); /* it waits for something since just now */
+void task_unfail(struct anneal *a, uint32_t t);       /* or does not any more */
+bool task_dep_failed(const struct anneal *a, uint32_t t); /* does one that it waits for? */
+/* One thing more, or less, to wait for before it can be ready. */
+void task_waits_more(struct anneal *a, uint32_t t);
+void task_waits_less(struct anneal *a, uint32_t t);
 void task_changed(struct anneal *a, uint32_t t);
 
 /* noderole_fsm.c */
-enum noderole_state noderole_derive(const struct noderole *nr);
+enum noderole_state noderole_derive(const struct anneal *a, uint32_t nr);
+void noderole_left_service(struct anneal *a, uint32_t nr); /* by another target */
 void noderole_derive_later(struct anneal *a, uint32_t nr);
 void noderole_settle(struct anneal *a); /* works off settle and derive */
 void noderole_changed(struct anneal *a, uint32_t nr);
@@ -331,10 +337,39 @@ void extend_on_node(struct anneal *a, uint32_t noderole);
 
 /* late.c */
 void late_add(struct anneal *a, uint32_t parent, uint32_t child);
+void late_sleep(struct anneal *a, uint32_t parent, uint32_t child);
 void late_wake(struct anneal *a, uint32_t parent); /* it is ACTIVE for the first time */
-void late_load(struct anneal *a, uint32_t parent, uint32_t child, bool counts);
-void late_load_end(struct anneal *a); /* both graphs are there, nothing is counted yet */
-bool late_orders(const struct anneal *a, uint32_t child, uint32_t parent);
+/* Appends the parents that sleep, marked, by id. */
+size_t late_parents(const struct anneal *a, uint32_t child, struct buf *ret);
+
+bool late_sleeps(const struct anneal *a, uint32_t parent, uint32_t child);
+bool late_drop(struct anneal *a, uint32_t parent, uint32_t child); /* false: it does not sleep */
+void late_vanish(struct anneal *a, uint32_t noderole); /* all that sleep on it or of it */
+
+/* change.c */
+int change_check(const struct anneal *a, const struct plan *p, uint32_t *next_task, struct err *e);
+void change_begin(struct anneal *a, const struct plan *p, uint32_t op);
+void change_end(struct anneal *a, const struct plan *p);
+void change_retire_tasks(struct anneal *a, uint32_t noderole);
+void change_vanish(struct anneal *a, uint32_t noderole);
+int change_abandon(struct anneal *a, uint32_t noderole, struct err *e);
+
+/* gate.c */
+void gate_progress(struct anneal *a,
+                   uint32_t noderole); /* after its count of passed tasks changed */
+bool gate_shut(const struct anneal *a, uint32_t noderole); /* do its first tasks wait? */
+void gate_moved(struct anneal *a, uint32_t noderole,
+                bool was_shut); /* after anything of that changed */
+void gate_link(struct anneal *a, uint32_t parent,
+               uint32_t child); /* a need that counts from now on */
+void gate_unlink(struct anneal *a, uint32_t parent, uint32_t child);
+/* The noderoles that stand before it: parents; for one that is to go, children. */
+const uint32_t *gate_waits_for(const struct anneal *a, uint32_t noderole, uint32_t *ret_n);
+void gate_each_first(struct anneal *a, uint32_t noderole,
+                     void (*fn)(struct anneal *a, uint32_t task));
+bool gate_shuts(const struct anneal *a, uint32_t task); /* it waits for a parent of its noderole */
+void gate_mark_first(struct anneal *a, uint32_t task);  /* when its order edges are there */
+uint32_t gate_count(const struct anneal *a, uint32_t noderole); /* recomputed */
 
 static inline void change_add(struct anneal *a, enum row_table t, uint32_t id, uint8_t from,
                               uint8_t to, uint8_t reason)
@@ -348,6 +383,11 @@ static inline bool noderole_begun(const struct noderole *nr)
 {
     return (nr->mode & MODE_BEGUN) || nr->passed > 0 || nr->live > 0 || nr->cancelled > 0 ||
            (nr->mode & MODE_REFRESH);
+}
+/* Ids of those that vanished stay empty. */
+static inline bool noderole_exists(const struct anneal *a, uint32_t id)
+{
+    return id > 0 && id < a->noderoles.n && a->noderoles.at[id].node;
 }
 static inline bool task_exists(const struct anneal *a, uint32_t t)
 {

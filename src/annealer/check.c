@@ -62,17 +62,23 @@ static int check_task(const struct anneal *a, uint32_t t, struct sums *s, struct
     const uint32_t *deps = graph_in(&a->order, t, &n);
     for (uint32_t i = 0; i < n; i++)
         unmet += !task_state_passed(a->task_state[deps[i]]);
+    unmet += gate_shuts(a, t);
     if (unmet != a->unmet[t])
         return broken(e, 5, "count of unmet dependencies", t);
     if (st == TASK_READY && (unmet > 0 || task->live))
         return broken(e, 5, "READY before what it depends on", t);
     if (st == TASK_PENDING && unmet == 0 && !task->live)
         return broken(e, 8, "PENDING with nothing to wait for", t);
+    if (st == TASK_DEP_FAILED && !task_dep_failed(a, t))
+        return broken(e, 8, "DEP_FAILED, but nothing that it waits for has failed", t);
     if (st == TASK_READY && !task->lane)
         return broken(e, 8, "READY but queued nowhere", t);
     if (task->lane && a->lanes.at[task->lane].op != op)
         return broken(e, 8, "queued in another operation's lane", t);
-    s->op_counts[op][st]++;
+    if (!task->noderole && (!task_state_passed(st) || task->lane))
+        return broken(e, 4, "retired, and not at rest", t);
+    if (task->noderole)
+        s->op_counts[op][st]++;
     if (task->span) {
         s->span_left[task->span] += !task_state_ended(st);
         s->span_begun[task->span] += task_state_live(st) ||
@@ -86,13 +92,15 @@ static int check_task(const struct anneal *a, uint32_t t, struct sums *s, struct
 static int check_noderole(const struct anneal *a, uint32_t id, struct err *e)
 {
     const struct noderole *nr = &a->noderoles.at[id];
-    uint32_t passed = 0, live = 0, ready = 0, failed = 0, cancelled = 0, out = 0, stale = 0, n;
+    uint32_t passed = 0, live = 0, ready = 0, failed = 0, dep_failed = 0, cancelled = 0, out = 0,
+             stale = 0, n;
     for (uint32_t i = 0; i < nr->n_tasks; i++) {
         enum task_state s = a->task_state[nr->first_task + i];
         passed += task_state_passed(s);
         live += task_state_live(s);
         ready += s == TASK_READY;
         failed += s == TASK_FAILED;
+        dep_failed += s == TASK_DEP_FAILED;
         cancelled += s == TASK_CANCELLED;
     }
     const uint32_t *parents = graph_in(&a->need, id, &n);
@@ -104,11 +112,14 @@ static int check_noderole(const struct anneal *a, uint32_t id, struct err *e)
             return broken(e, 10, "a parent is not below its child", id);
     }
     if (passed != nr->passed || live != nr->live || ready != nr->ready || failed != nr->failed ||
-        cancelled != nr->cancelled || out != nr->parents_out || stale != nr->parents_stale)
+        dep_failed != nr->dep_failed || cancelled != nr->cancelled || out != nr->parents_out ||
+        stale != nr->parents_stale)
         return broken(e, 4, "counters of a noderole", id);
+    if (nr->complete != (passed == nr->n_tasks) || nr->gate != gate_count(a, id))
+        return broken(e, 5, "what it needs is counted wrong", id);
     if (noderole_in_service(nr->state, nr->target) && out > 0)
         return broken(e, 1, "in service with a parent that is not", id);
-    if (noderole_derive(nr) != nr->state)
+    if (noderole_derive(a, id) != nr->state)
         return broken(e, 4, "state differs from its derivation", id);
     return 0;
 }
@@ -227,7 +238,8 @@ int anneal_check(const struct anneal *a, struct err *e)
     for (uint32_t t = 1; r >= 0 && t < a->task_end; t++)
         r = check_task(a, t, &s, e);
     for (uint32_t i = 1; r >= 0 && i < a->noderoles.n; i++)
-        r = check_noderole(a, i, e);
+        if (noderole_exists(a, i))
+            r = check_noderole(a, i, e);
     if (r >= 0)
         r = check_sums(a, &s, e);
     if (r >= 0)

@@ -40,6 +40,14 @@ static void why_pending(const struct anneal *a, uint32_t t, struct list *l)
     for (uint32_t i = 0; i < n; i++)
         if (!task_state_passed(a->task_state[deps[i]]))
             say(l, WHY_DEPENDS, ROWS_TASK, deps[i], a->task_state[deps[i]]);
+    if (!gate_shuts(a, t))
+        return;
+    bool goes = a->noderoles.at[a->tasks[t].noderole].target == TARGET_ABSENT;
+    const uint32_t *others = gate_waits_for(a, a->tasks[t].noderole, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (goes || !a->noderoles.at[others[i]].complete)
+            say(l, goes ? WHY_NEEDED : WHY_PARENT, ROWS_NODEROLE, others[i],
+                a->noderoles.at[others[i]].state);
 }
 
 static void why_not_started(const struct anneal *a, uint32_t t, struct list *l)
@@ -120,14 +128,19 @@ size_t anneal_why_noderole(const struct anneal *a, uint32_t id, struct why *ret,
 {
     struct list l = {ret, 0, max};
     uint32_t n;
-    if (id == 0 || id >= a->noderoles.n)
+    if (!noderole_exists(a, id))
         return 0;
     const struct noderole *nr = &a->noderoles.at[id];
     const uint32_t *parents = graph_in(&a->need, id, &n);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; nr->target != TARGET_ABSENT && i < n; i++) {
         const struct noderole *p = &a->noderoles.at[parents[i]];
         if (!noderole_in_service(p->state, p->target))
             say(&l, WHY_PARENT, ROWS_NODEROLE, parents[i], p->state);
+    }
+    if (nr->target == TARGET_ABSENT && nr->n_tasks == 0) { /* it has no task that could say so */
+        const uint32_t *children = graph_out(&a->need, id, &n);
+        for (uint32_t i = 0; i < n; i++)
+            say(&l, WHY_NEEDED, ROWS_NODEROLE, children[i], a->noderoles.at[children[i]].state);
     }
     /* Its own first unfinished tasks: those that nothing of the noderole itself stands before. */
     for (uint32_t i = 0; i < nr->n_tasks && l.n < max; i++) {

@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NODEROLE_TASKS_MOST = 60000 };
-
 void extend_tasks(struct anneal *a, uint32_t n)
 {
     size_t want = (size_t)a->task_end + n;
@@ -39,7 +37,8 @@ void extend_on_node(struct anneal *a, uint32_t id)
     n->noderoles++;
 }
 
-static int check_noderoles(const struct anneal *a, const struct plan *p, struct err *e)
+static int check_noderoles(const struct anneal *a, const struct plan *p, uint32_t *ret_next_task,
+                           struct err *e)
 {
     uint32_t end = p->base_noderole + p->n_noderoles, next_task = 0;
     for (uint32_t i = 0; i < p->n_noderoles; i++) {
@@ -53,7 +52,8 @@ static int check_noderoles(const struct anneal *a, const struct plan *p, struct 
         next_task += r->n_tasks;
         for (uint32_t k = 0; k < r->n_parents; k++) {
             uint32_t parent = r->parents[k];
-            if (parent == 0 || parent >= end || parent == p->base_noderole + i)
+            if (parent == 0 || parent >= end || parent == p->base_noderole + i ||
+                (parent < p->base_noderole && !noderole_exists(a, parent)))
                 return err_set(e, ERR_INVALID, "plan: noderole %u has no parent %u", i, parent);
             uint32_t cohort = parent >= p->base_noderole
                                   ? p->noderoles[parent - p->base_noderole].cohort
@@ -63,20 +63,23 @@ static int check_noderoles(const struct anneal *a, const struct plan *p, struct 
                                parent);
         }
     }
-    if (next_task != p->n_tasks)
-        return err_set(e, ERR_INVALID, "plan: %u tasks belong to no noderole",
-                       p->n_tasks - next_task);
+    *ret_next_task = next_task;
     return 0;
 }
 
 static int check_tasks(const struct anneal *a, const struct plan *p, struct err *e)
 {
-    uint32_t end = p->base_task + p->n_tasks, defs = p->base_def + p->n_defs;
+    uint32_t end = p->base_task + p->n_tasks, defs = p->base_def + p->n_defs, change = 0;
     for (uint32_t i = 0; i < p->n_tasks; i++) {
         const struct plan_task *t = &p->tasks[i];
         uint32_t nr = t->noderole - p->base_noderole;
-        if (nr >= p->n_noderoles || i < p->noderoles[nr].first_task ||
-            i >= p->noderoles[nr].first_task + p->noderoles[nr].n_tasks)
+        while (change < p->n_changes &&
+               i >= p->changes[change].first_task + p->changes[change].n_tasks)
+            change++;
+        bool own = nr < p->n_noderoles
+                       ? i - p->noderoles[nr].first_task < p->noderoles[nr].n_tasks
+                       : change < p->n_changes && t->noderole == p->changes[change].noderole;
+        if (!own)
             return err_set(e, ERR_INVALID, "plan: task %u is not among its noderole's", i);
         if (t->def == 0 || t->def >= defs || t->span >= p->base_span + p->n_spans)
             return err_set(e, ERR_INVALID, "plan: task %u has no definition %u or span %u", i,
@@ -95,41 +98,74 @@ static int check_tasks(const struct anneal *a, const struct plan *p, struct err 
                 (p->spans[i].pools[k] < a->pools.n && !a->pools.at[p->spans[i].pools[k]].exists))
                 return err_set(e, ERR_NOT_FOUND, "plan: span %u names no pool", i);
     for (uint32_t i = 0; i < p->n_needs; i++)
-        if (p->needs[i].child == 0 || p->needs[i].child >= a->noderoles.n ||
+        if (!noderole_exists(a, p->needs[i].child) ||
             p->needs[i].parent - p->base_noderole >= p->n_noderoles)
             return err_set(e, ERR_INVALID, "plan: need %u joins nothing", i);
     return 0;
 }
 
-/* Order edges inside the plan, as CSR over its own tasks, must sort. */
-static int check_order(const struct plan *p, struct err *e)
+/* Are tasks listed after what they wait for, and noderoles after their parents?  Planners write
+ * them so, and then nothing can go round in a circle. */
+static bool listed_in_order(const struct plan *p)
 {
-    uint32_t edges = 0, k = 0;
     for (uint32_t i = 0; i < p->n_tasks; i++)
         for (uint32_t d = 0; d < p->tasks[i].n_deps; d++)
-            edges += p->tasks[i].deps[d] >= p->base_task;
-    uint32_t *first = xcalloc((size_t)p->n_tasks + 1, sizeof *first);
-    uint32_t *deps = xcalloc(edges ? edges : 1, sizeof *deps);
-    uint32_t *order = xcalloc(p->n_tasks ? p->n_tasks : 1, sizeof *order);
-    uint32_t *cycle = xcalloc(p->n_tasks ? p->n_tasks : 1, sizeof *cycle), cycle_n = 0;
-    bool forward =
-        true; /* each task after what it depends on: sorted already, as planners write them */
-    for (uint32_t i = 0; i < p->n_tasks; i++) {
-        first[i] = k;
-        for (uint32_t d = 0; d < p->tasks[i].n_deps; d++)
-            if (p->tasks[i].deps[d] >= p->base_task) {
-                deps[k] = p->tasks[i].deps[d] - p->base_task;
-                forward &= deps[k] < i;
-                k++;
-            }
+            if (p->tasks[i].deps[d] >= p->base_task + i)
+                return false;
+    for (uint32_t i = 0; i < p->n_noderoles; i++)
+        for (uint32_t k = 0; k < p->noderoles[i].n_parents; k++)
+            if (p->noderoles[i].parents[k] >= p->base_noderole + i)
+                return false;
+    return true;
+}
+
+struct order_graph { /* the tasks of a plan, then its noderoles: complete after all their tasks */
+    VEC(uint32_t) first, deps;
+};
+
+/* What it waits for in the plan: order edges; for a first task, that the parents are complete. */
+static void order_task(struct order_graph *g, const struct plan *p, uint32_t i)
+{
+    const struct plan_task *t = &p->tasks[i];
+    uint32_t owner = t->noderole - p->base_noderole;
+    bool first = owner < p->n_noderoles && !(p->noderoles[owner].flags & NODEROLE_F_PHASED);
+    vec_push(&g->first, (uint32_t)g->deps.n);
+    for (uint32_t d = 0; d < t->n_deps; d++) {
+        uint32_t dep = t->deps[d] - p->base_task;
+        if (dep >= p->n_tasks)
+            continue; /* lives already */
+        vec_push(&g->deps, dep);
+        first &= p->tasks[dep].noderole != t->noderole;
     }
-    first[p->n_tasks] = k;
+    for (uint32_t k = 0; first && k < p->noderoles[owner].n_parents; k++) {
+        uint32_t parent = p->noderoles[owner].parents[k] - p->base_noderole;
+        if (parent < p->n_noderoles)
+            vec_push(&g->deps, p->n_tasks + parent);
+    }
+}
+
+static int check_order(const struct plan *p, struct err *e)
+{
+    struct order_graph g = {0};
+    uint32_t n = p->n_tasks + p->n_noderoles, cycle_n = 0;
+    if (listed_in_order(p))
+        return 0;
+    for (uint32_t i = 0; i < p->n_tasks; i++)
+        order_task(&g, p, i);
+    for (uint32_t i = 0; i < p->n_noderoles; i++) {
+        vec_push(&g.first, (uint32_t)g.deps.n);
+        for (uint32_t t = 0; t < p->noderoles[i].n_tasks; t++)
+            vec_push(&g.deps, p->noderoles[i].first_task + t);
+    }
+    vec_push(&g.first, (uint32_t)g.deps.n);
+    uint32_t *order = xcalloc(n, sizeof *order), *cycle = xcalloc(n, sizeof *cycle);
     int r = 0;
-    if (!forward && !graph_sort(p->n_tasks, first, deps, order, cycle, &cycle_n))
-        r = err_set(e, ERR_CYCLE, "plan: task %u waits for itself through %u others", cycle[0],
-                    cycle_n - 1);
-    free(first);
-    free(deps);
+    if (!graph_sort(n, g.first.at, g.deps.at, order, cycle, &cycle_n))
+        r = err_set(e, ERR_CYCLE, "plan: %s %u waits for itself through %u others",
+                    cycle[0] < p->n_tasks ? "task" : "noderole",
+                    cycle[0] < p->n_tasks ? cycle[0] : cycle[0] - p->n_tasks, cycle_n - 1);
+    vec_done(&g.first);
+    vec_done(&g.deps);
     free(order);
     free(cycle);
     return r;
@@ -193,6 +229,7 @@ static void add_noderoles(struct anneal *a, const struct plan *p, uint32_t op)
             const struct noderole *parent = &a->noderoles.at[deps[k]];
             nr->parents_out += !noderole_in_service(parent->state, parent->target);
             nr->parents_stale += parent->state != NODEROLE_ACTIVE;
+            nr->gate += !parent->complete;
         }
     }
     free(first);
@@ -222,32 +259,21 @@ static void add_tasks(struct anneal *a, const struct plan *p)
             memcpy(deps + first[i], t->deps, t->n_deps * sizeof *deps);
     }
     graph_extend(&a->order, p->n_tasks, first, deps);
-    for (uint32_t i = 0; i < p->n_tasks; i++)
+    for (uint32_t i = 0; i < p->n_tasks; i++) {
         for (uint32_t k = first[i]; k < first[i + 1]; k++)
             a->unmet[p->base_task + i] += !task_state_passed(a->task_state[deps[k]]);
+        gate_mark_first(a, p->base_task + i);
+        a->unmet[p->base_task + i] += gate_shuts(a, p->base_task + i);
+    }
     a->totals_task[TASK_PENDING] += p->n_tasks;
     free(first);
     free(deps);
 }
 
-/* What hangs on a task that has failed for good fails with it, as it would have in one plan. */
-static void join_failures(struct anneal *a, uint32_t t)
-{
-    uint32_t n;
-    const uint32_t *deps = graph_in(&a->order, t, &n);
-    for (uint32_t i = 0; i < n; i++) {
-        enum task_state s = a->task_state[deps[i]];
-        if ((s == TASK_FAILED || s == TASK_DEP_FAILED) && a->task_state[t] == TASK_PENDING &&
-            task_op(a, t) != OPERATION_STANDING) {
-            task_go(a, t, TASKEV_DEP_FAIL, REASON_DEPENDENCY);
-            task_fail_cone(a, t);
-        }
-    }
-}
-
 int extend_apply(struct anneal *a, const struct event *ev, struct err *e)
 {
     const struct plan *p = ev->plan;
+    uint32_t next_task;
     int r;
     if (!p)
         return err_set(e, ERR_INVALID, "no plan");
@@ -259,13 +285,19 @@ int extend_apply(struct anneal *a, const struct event *ev, struct err *e)
         p->base_def != a->defs.n || p->base_span != a->spans.n ||
         (p->n_pools > 0 && p->base_pool != a->pools.n))
         return err_set(e, ERR_CONFLICT, "plan: its ids are not the next ones");
-    if ((r = check_noderoles(a, p, e)) < 0 || (r = check_tasks(a, p, e)) < 0 ||
+    if ((r = check_noderoles(a, p, &next_task, e)) < 0 ||
+        (r = change_check(a, p, &next_task, e)) < 0 || (r = check_tasks(a, p, e)) < 0 ||
         (r = check_order(p, e)) < 0)
         return r;
+    if (next_task != p->n_tasks)
+        return err_set(e, ERR_INVALID, "plan: %u tasks belong to no noderole",
+                       p->n_tasks - next_task);
     add_defs_pools_spans(a, p);
+    change_begin(a, p, ev->op);
     add_noderoles(a, p, ev->op);
     add_tasks(a, p);
     a->ops.at[ev->op].counts[TASK_PENDING] += p->n_tasks;
+    change_end(a, p);
     for (uint32_t i = 0; i < p->n_needs; i++)
         late_add(a, p->needs[i].parent, p->needs[i].child);
     for (uint32_t i = 0; i < p->n_noderoles; i++)
@@ -274,7 +306,7 @@ int extend_apply(struct anneal *a, const struct event *ev, struct err *e)
         if (a->unmet[p->base_task + i - 1] == 0)
             task_settle_later(a, p->base_task + i - 1);
         else
-            join_failures(a, p->base_task + i - 1);
+            task_join_failure(a, p->base_task + i - 1);
     operation_touch(a, ev->op);
     return 0;
 }

@@ -8,12 +8,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
 
-enum noderole_state noderole_derive(const struct noderole *nr)
+enum noderole_state noderole_derive(const struct anneal *a, uint32_t id)
 {
-    if (nr->state == NODEROLE_PROPOSED || nr->state == NODEROLE_REMOVED)
-        return nr->state;
+    const struct noderole *nr = &a->noderoles.at[id];
     if (nr->failed > 0)
         return NODEROLE_ERROR;
+    if (nr->target == TARGET_ABSENT && nr->passed == nr->n_tasks && !gate_shut(a, id))
+        return NODEROLE_REMOVED;
+    if (nr->target == TARGET_ABSENT)
+        return NODEROLE_REMOVING;
     if (nr->passed == nr->n_tasks && nr->parents_out == 0)
         return NODEROLE_ACTIVE;
     if ((nr->mode & MODE_REFRESH) && nr->parents_out == 0)
@@ -84,6 +87,12 @@ static void tell_children(struct anneal *a, uint32_t id, bool was_in, bool is_in
     }
 }
 
+void noderole_left_service(struct anneal *a, uint32_t id)
+{
+    tell_children(a, id, true, false, false, false);
+    ripple_loss(a, id, REASON_PARENT_LOST);
+}
+
 static void run_completed(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
@@ -107,8 +116,8 @@ static void run_completed(struct anneal *a, uint32_t id)
 static void derive_one(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
-    enum noderole_state from = nr->state, to = noderole_derive(nr);
-    if (from == to)
+    enum noderole_state from = nr->state, to;
+    if (!nr->node || (to = noderole_derive(a, id)) == from)
         return;
     nr->state = (uint8_t)to;
     a->totals_noderole[from]--;
@@ -132,6 +141,8 @@ static void derive_one(struct anneal *a, uint32_t id)
         late_wake(a, id);
         run_completed(a, id);
     }
+    if (to == NODEROLE_REMOVED)
+        change_vanish(a, id);
 }
 
 static void settle_one(struct anneal *a, uint32_t t)

@@ -19,6 +19,8 @@ void operation_changed(struct anneal *a, uint32_t op)
 
 void operation_touch(struct anneal *a, uint32_t op)
 {
+    if (op == 0)
+        return; /* of a retired task */
     if (a->ops.at[op].touched || op == OPERATION_STANDING)
         return;
     a->ops.at[op].touched = true;
@@ -47,10 +49,10 @@ static void set_state(struct anneal *a, uint32_t op, enum operation_state to, en
     o->state = (uint8_t)to;
     o->reason = (uint8_t)why;
     o->ended_ms = to == OPERATION_RUNNING ? 0 : a->now_ms;
-    o->total = 0;
+    o->total = o->gone;
     for (int s = 0; s < TASK_STATE_COUNT; s++)
         o->total += o->counts[s];
-    o->done = o->counts[TASK_DONE] + o->counts[TASK_SKIPPED] + o->counts[TASK_TOLERATED];
+    o->done = o->gone + o->counts[TASK_DONE] + o->counts[TASK_SKIPPED] + o->counts[TASK_TOLERATED];
     o->failed = o->counts[TASK_FAILED] + o->counts[TASK_DEP_FAILED];
 }
 
@@ -265,8 +267,10 @@ static int rerun(struct anneal *a, const struct event *ev, struct err *e)
 {
     int r;
     for (uint32_t i = 0; i < ev->n_ids; i++)
-        if (ev->ids[i] == 0 || ev->ids[i] >= a->noderoles.n)
+        if (!noderole_exists(a, ev->ids[i]))
             return err_set(e, ERR_NOT_FOUND, "no noderole %u", ev->ids[i]);
+        else if (a->noderoles.at[ev->ids[i]].target == TARGET_ABSENT)
+            return err_set(e, ERR_CONFLICT, "noderole %u is being removed", ev->ids[i]);
     if ((r = takes_work(a, ev->op, e)) < 0)
         return r;
     for (uint32_t i = 0; i < ev->n_ids; i++) {
@@ -281,7 +285,7 @@ static int rerun(struct anneal *a, const struct event *ev, struct err *e)
 
 static int data_set(struct anneal *a, const struct event *ev, struct err *e)
 {
-    if (ev->id == 0 || ev->id >= a->noderoles.n)
+    if (!noderole_exists(a, ev->id))
         return err_set(e, ERR_NOT_FOUND, "no noderole %u", ev->id);
     struct noderole *nr = &a->noderoles.at[ev->id];
     int r = ev->op ? takes_work(a, ev->op, e) : 0;
@@ -306,7 +310,7 @@ int operation_event(struct anneal *a, const struct event *ev, struct err *e)
     case EVENT_RERUN: return rerun(a, ev, e);
     case EVENT_DATA_SET: return data_set(a, ev, e);
     case EVENT_RETRY_NODEROLE:
-        if (ev->id == 0 || ev->id >= a->noderoles.n)
+        if (!noderole_exists(a, ev->id))
             return err_set(e, ERR_NOT_FOUND, "no noderole %u", ev->id);
         return retry_noderole(a, ev->id) ? 0 : retry_nothing(e, "noderole", ev->id);
     case EVENT_RETRY_TASK:

@@ -13,6 +13,7 @@
 
 struct loader {
     VEC(uint32_t) need_first, need, order_first, order;
+    VEC(struct late_need) asleep;
     struct row_meta meta; /* id 0: none came */
 };
 
@@ -22,12 +23,22 @@ static int corrupt(struct err *e, const char *what, uint64_t id, const char *why
     return err_hint(e, "restore a backup with `anneal admin restore`");
 }
 
+/* Ids without a row: noderoles that vanished. */
+static void fill_to(struct anneal *a, uint32_t id)
+{
+    while (a->noderoles.n < id) {
+        *vec_add(&a->noderoles) = (struct noderole){.state = NODEROLE_REMOVED};
+        vec_push(&a->loader->need_first, (uint32_t)a->loader->need.n);
+    }
+}
+
 static int load_noderole(struct anneal *a, const struct row_noderole *r, struct err *e)
 {
-    if (r->id != a->noderoles.n)
-        return corrupt(e, "noderole", r->id, "an id is missing before it");
+    if (r->id < a->noderoles.n)
+        return corrupt(e, "noderole", r->id, "came twice or out of order");
+    fill_to(a, r->id);
     if (r->node >= a->nodes.n || !a->nodes.at[r->node].exists || r->operation >= a->ops.n ||
-        r->state >= NODEROLE_STATE_COUNT || r->parents.n % sizeof(uint32_t) || !r->n_tasks)
+        r->state >= NODEROLE_STATE_COUNT || r->parents.n % sizeof(uint32_t) || !r->node)
         return corrupt(e, "noderole", r->id, "its node, operation or state does not exist");
     struct noderole *nr = vec_add(&a->noderoles);
     *nr = (struct noderole){.exports = r->exports,
@@ -54,10 +65,11 @@ static int load_noderole(struct anneal *a, const struct row_noderole *r, struct 
     for (size_t i = 0; i < r->parents.n; i += sizeof(uint32_t)) {
         uint32_t parent;
         memcpy(&parent, r->parents.s + i, sizeof parent);
-        if (parent & PARENT_MARKS)
-            late_load(a, parent & ~PARENT_MARKS, r->id, parent & PARENT_LATE);
-        if (!(parent & PARENT_SLEEPS))
-            vec_push(&a->loader->need, parent & ~PARENT_MARKS);
+        if (parent & PARENT_SLEEPS)
+            vec_push(&a->loader->asleep,
+                     ((struct late_need){parent & ~PARENT_SLEEPS, r->id, 0, 0}));
+        else
+            vec_push(&a->loader->need, parent);
     }
     return 0;
 }
@@ -196,6 +208,7 @@ static void load_small(struct anneal *a, enum row_table t, const void *row)
         o->reason = r->reason;
         o->held = r->held;
         o->served = r->served;
+        o->gone = r->gone;
         o->ended_ms = r->ended_ms;
         o->total = r->total;
         o->done = r->done;
@@ -254,11 +267,14 @@ static int build_graphs(struct anneal *a, struct err *e)
 {
     struct loader *l = a->loader;
     for (size_t i = 0; i < l->need.n; i++)
-        if (l->need.at[i] == 0 || l->need.at[i] >= a->noderoles.n)
+        if (!noderole_exists(a, l->need.at[i]))
             return corrupt(e, "noderole", l->need.at[i], "is named as a parent but missing");
-    for (size_t i = 1; i < a->late.n; i++)
-        if (a->late.at[i].parent == 0 || a->late.at[i].parent >= a->noderoles.n)
-            return corrupt(e, "noderole", a->late.at[i].parent, "is named as a parent but missing");
+    for (size_t i = 0; i < l->asleep.n; i++) {
+        uint32_t parent = l->asleep.at[i].parent;
+        if (!noderole_exists(a, parent))
+            return corrupt(e, "noderole", parent, "is named as a parent but missing");
+        late_sleep(a, parent, l->asleep.at[i].child);
+    }
     for (size_t i = 0; i < l->order.n; i++)
         if (!task_exists(a, l->order.at[i]))
             return corrupt(e, "task", l->order.at[i], "is named as a dependency but missing");
@@ -266,7 +282,6 @@ static int build_graphs(struct anneal *a, struct err *e)
     vec_push(&l->order_first, (uint32_t)l->order.n);
     graph_extend(&a->need, (uint32_t)a->noderoles.n - 1, l->need_first.at, l->need.at);
     graph_extend(&a->order, a->task_end - 1, l->order_first.at, l->order.at);
-    late_load_end(a);
     return 0;
 }
 
@@ -275,20 +290,23 @@ static void count_task(struct anneal *a, uint32_t t)
     enum task_state s = a->task_state[t];
     struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
     uint32_t n;
-    const uint32_t *deps = graph_in(&a->order, t, &n);
-    for (uint32_t i = 0; i < n; i++)
-        a->unmet[t] += !task_state_passed(a->task_state[deps[i]]);
-    nr->passed += task_state_passed(s);
-    nr->live += task_state_live(s);
-    nr->failed += s == TASK_FAILED;
-    nr->cancelled += s == TASK_CANCELLED;
-    a->ops.at[nr->op].counts[s]++;
-    a->totals_task[s]++;
     if (a->tasks[t].span) {
         struct span *sp = &a->spans.at[a->tasks[t].span];
         sp->left += !task_state_ended(s);
         sp->begun += task_state_live(s) || (task_state_ended(s) && s != TASK_DEP_FAILED);
     }
+    const uint32_t *deps = graph_in(&a->order, t, &n);
+    for (uint32_t i = 0; i < n; i++)
+        a->unmet[t] += !task_state_passed(a->task_state[deps[i]]);
+    if (!a->tasks[t].noderole)
+        return; /* history */
+    nr->passed += task_state_passed(s);
+    nr->live += task_state_live(s);
+    nr->failed += s == TASK_FAILED;
+    nr->dep_failed += s == TASK_DEP_FAILED;
+    nr->cancelled += s == TASK_CANCELLED;
+    a->ops.at[nr->op].counts[s]++;
+    a->totals_task[s]++;
 }
 
 /* PENDING with nothing left to wait for is READY: the only state that is not stored. */
@@ -310,6 +328,16 @@ static void rebuild(struct anneal *a)
 {
     for (uint32_t t = 1; t < a->task_end; t++)
         count_task(a, t);
+    for (uint32_t id = 1; id < a->noderoles.n; id++)
+        a->noderoles.at[id].complete = a->noderoles.at[id].passed == a->noderoles.at[id].n_tasks;
+    for (uint32_t id = 1; id < a->noderoles.n; id++)
+        a->noderoles.at[id].gate = gate_count(a, id);
+    for (uint32_t t = 1; t < a->task_end; t++) {
+        if (!a->tasks[t].noderole)
+            continue;
+        gate_mark_first(a, t);
+        a->unmet[t] += gate_shuts(a, t);
+    }
     for (size_t i = 1; i < a->spans.n; i++)
         for (uint32_t k = 0; a->spans.at[i].held && k < a->spans.at[i].n_pools; k++)
             a->pools.at[a->spans.at[i].pools[k]].taken++;
@@ -344,6 +372,7 @@ static void loader_free(struct anneal *a)
     vec_done(&a->loader->need);
     vec_done(&a->loader->order_first);
     vec_done(&a->loader->order);
+    vec_done(&a->loader->asleep);
     free(a->loader);
     a->loader = NULL;
 }
@@ -352,6 +381,12 @@ void recover_abandon(struct anneal *a)
 {
     if (a->loader)
         loader_free(a);
+}
+
+static int misplaced(struct err *e, uint32_t task, uint32_t noderole)
+{
+    err_set(e, ERR_CORRUPT, "task %u: is not among those of noderole %u", task, noderole);
+    return err_hint(e, "restore a backup with `anneal admin restore`");
 }
 
 static int check_spans(const struct anneal *a, struct err *e)
@@ -368,15 +403,17 @@ static int check_spans(const struct anneal *a, struct err *e)
             return corrupt(e, "operation", i, "names a tenant that does not exist");
     for (uint32_t id = 1; id < a->noderoles.n; id++) {
         const struct noderole *nr = &a->noderoles.at[id];
-        if (nr->first_task == 0 || (uint64_t)nr->first_task + nr->n_tasks > a->task_end ||
-            !a->ops.at[nr->op].exists)
+        if (nr->node &&
+            ((nr->n_tasks > 0 && nr->first_task == 0) ||
+             (uint64_t)nr->first_task + nr->n_tasks > a->task_end || !a->ops.at[nr->op].exists))
             return corrupt(e, "noderole", id, "has tasks or an operation that do not exist");
     }
     for (uint32_t t = 1; t < a->task_end; t++)
-        if (a->tasks[t].def == 0 || a->tasks[t].noderole == 0 ||
-            t - a->noderoles.at[a->tasks[t].noderole].first_task >=
-                a->noderoles.at[a->tasks[t].noderole].n_tasks)
-            return corrupt(e, "task", t, "is not among those of its noderole");
+        if (a->tasks[t].noderole == 0
+                ? !task_state_passed(a->task_state[t])
+                : a->tasks[t].def == 0 || t - a->noderoles.at[a->tasks[t].noderole].first_task >=
+                                              a->noderoles.at[a->tasks[t].noderole].n_tasks)
+            return misplaced(e, t, a->tasks[t].noderole);
     return 0;
 }
 
@@ -406,6 +443,7 @@ int anneal_load_end(struct anneal *a, struct err *e)
 {
     if (!a->loader)
         a->loader = xcalloc(1, sizeof *a->loader);
+    fill_to(a, a->loader->meta.next_noderole);
     int r = check_ends(a, e);
     if (r >= 0)
         r = check_spans(a, e);

@@ -44,8 +44,9 @@ uint64_t ripple_task_input(const struct anneal *a, uint32_t t)
 bool ripple_unchanged(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
-    if ((nr->mode & (MODE_BEGUN | MODE_FORCED)) || (nr->flags & NODEROLE_F_RERUN_ALWAYS) ||
-        nr->parents_stale > 0 || a->nodes.at[nr->node].alive != ALIVE_ALIVE)
+    if (nr->target == TARGET_ABSENT || (nr->mode & (MODE_BEGUN | MODE_FORCED)) ||
+        (nr->flags & NODEROLE_F_RERUN_ALWAYS) || nr->parents_stale > 0 ||
+        a->nodes.at[nr->node].alive != ALIVE_ALIVE)
         return false;
     bool destructive = (nr->flags & NODEROLE_F_DESTRUCTIVE) && nr->run_count > 0;
     uint64_t inputs = ripple_inputs(a, id);
@@ -115,7 +116,7 @@ static size_t lose_descendants(struct anneal *a, uint32_t id, enum reason why)
         const uint32_t *children = graph_out(&a->need, at, &n);
         for (uint32_t i = 0; i < n; i++) {
             struct noderole *c = &a->noderoles.at[children[i]];
-            if (c->visited == epoch || !noderole_begun(c))
+            if (c->visited == epoch || !noderole_begun(c) || c->target == TARGET_ABSENT)
                 continue;
             c->visited = epoch;
 #ifdef ANNEAL_DEFECT_RIPPLE
@@ -139,7 +140,7 @@ void ripple_loss(struct anneal *a, uint32_t id, enum reason why)
 void ripple_refresh(struct anneal *a, uint32_t id, enum reason why, bool forced)
 {
     struct noderole *nr = &a->noderoles.at[id];
-    if (nr->failed > 0 || nr->state == NODEROLE_PROPOSED || nr->state == NODEROLE_REMOVED)
+    if (nr->failed > 0 || nr->target == TARGET_ABSENT)
         return; /* a retry will see the new data */
     if (nr->state == NODEROLE_ACTIVE && !(nr->mode & MODE_REFRESH)) {
         ripple_rewind(a, id, why);

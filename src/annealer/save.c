@@ -15,37 +15,13 @@ static struct str blob_of(struct anneal *a, const uint32_t *ids, uint32_t n)
     return buf_str(&a->row_mem);
 }
 
-/* Parents that count in the order of the graph, late ones marked; then those that sleep. */
+/* Parents that count in the order of the graph, then those that sleep. */
 static struct str parents_blob(struct anneal *a, uint32_t id)
 {
     uint32_t n;
     const uint32_t *parents = graph_in(&a->need, id, &n);
-    if (!a->noderoles.at[id].late)
-        return blob_of(a, parents, n);
-    buf_clear(&a->row_mem);
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t parent = parents[i] | (late_orders(a, id, parents[i]) ? PARENT_LATE : 0);
-        buf_put(&a->row_mem, &parent, sizeof parent);
-    }
-    for (uint32_t i = a->noderoles.at[id].late; i; i = a->late.at[i].next_of_child)
-        if (!a->late.at[i].counts) {
-            uint32_t parent = a->late.at[i].parent | PARENT_SLEEPS;
-            buf_put(&a->row_mem, &parent, sizeof parent);
-        }
-    return buf_str(&a->row_mem);
-}
-
-/* As planned: without the edges that follow from late needs. */
-static struct str deps_blob(struct anneal *a, uint32_t t)
-{
-    uint32_t n, noderole = a->tasks[t].noderole;
-    const uint32_t *deps = graph_in(&a->order, t, &n);
-    if (!a->noderoles.at[noderole].late)
-        return blob_of(a, deps, n);
-    buf_clear(&a->row_mem);
-    for (uint32_t i = 0; i < n; i++)
-        if (!late_orders(a, noderole, a->tasks[deps[i]].noderole))
-            buf_put(&a->row_mem, &deps[i], sizeof deps[i]);
+    (void)blob_of(a, parents, n);
+    (void)late_parents(a, id, &a->row_mem);
     return buf_str(&a->row_mem);
 }
 
@@ -78,6 +54,8 @@ static void task_row(struct anneal *a, uint32_t id, struct row_task *r)
 {
     const struct task *t = &a->tasks[id];
     enum task_state s = a->task_state[id];
+    uint32_t n;
+    const uint32_t *deps = graph_in(&a->order, id, &n);
     bool asleep = t->live && a->lives.at[t->live].kind == LIVE_BACKOFF;
     *r = (struct row_task){.id = id,
                            .tenant = a->ops.at[task_op(a, id)].tenant,
@@ -92,7 +70,7 @@ static void task_row(struct anneal *a, uint32_t id, struct row_task *r)
                            .tries = t->tries,
                            .wake_ms = asleep ? a->lives.at[t->live].wake_ms : 0,
                            .done_digest = t->done_digest};
-    r->deps = deps_blob(a, id);
+    r->deps = blob_of(a, deps, n);
 }
 
 static void meta_row(const struct anneal *a, struct row_meta *r)
@@ -125,6 +103,7 @@ static void operation_row(const struct anneal *a, uint32_t id, struct row_operat
                                 .reason = o->reason,
                                 .held = o->held,
                                 .served = o->served,
+                                .gone = o->gone,
                                 .ended_ms = o->ended_ms,
                                 .total = o->total,
                                 .done = o->done,
@@ -268,7 +247,8 @@ void anneal_save(struct anneal *a, struct buf *b)
         if (a->ops.at[i].exists)
             save_one(a, b, ROWS_OPERATION, i);
     for (uint32_t i = 1; i < a->noderoles.n; i++)
-        save_one(a, b, ROWS_NODEROLE, i);
+        if (noderole_exists(a, i))
+            save_one(a, b, ROWS_NODEROLE, i);
     for (uint32_t i = 1; i < a->spans.n; i++)
         save_one(a, b, ROWS_SPAN, i);
     for (uint32_t i = 1; i < a->task_end; i++)

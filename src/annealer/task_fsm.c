@@ -68,8 +68,8 @@ static uint16_t *counter_of(struct noderole *nr, enum task_state s)
     case TASK_TOLERATED: return &nr->passed;
     case TASK_FAILED: return &nr->failed;
     case TASK_CANCELLED: return &nr->cancelled;
+    case TASK_DEP_FAILED: return &nr->dep_failed;
     case TASK_PENDING:
-    case TASK_DEP_FAILED:
     case TASK_STATE_COUNT: break;
     }
     return NULL;
@@ -108,6 +108,8 @@ void task_go(struct anneal *a, uint32_t t, enum task_event ev, enum reason why)
         if (plus)
             (*plus)++;
         noderole_derive_later(a, task->noderole);
+        if (minus == &nr->passed || plus == &nr->passed)
+            gate_progress(a, task->noderole);
     }
     a->totals_task[from]--;
     a->totals_task[to]++;
@@ -131,13 +133,18 @@ void task_settle_later(struct anneal *a, uint32_t t)
     vec_push(&a->settle, t);
 }
 
+void task_waits_less(struct anneal *a, uint32_t t)
+{
+    if (--a->unmet[t] == 0)
+        task_settle_later(a, t);
+}
+
 void task_passed_on(struct anneal *a, uint32_t t)
 {
     uint32_t n;
     const uint32_t *next = graph_out(&a->order, t, &n);
     for (uint32_t i = 0; i < n; i++)
-        if (--a->unmet[next[i]] == 0)
-            task_settle_later(a, next[i]);
+        task_waits_less(a, next[i]);
 }
 
 static void dependency_lost(struct anneal *a, uint32_t t)
@@ -152,44 +159,64 @@ static void dependency_lost(struct anneal *a, uint32_t t)
         limits_span_restart(a, task->span); /* it was asleep before its next try */
 }
 
+void task_waits_more(struct anneal *a, uint32_t t)
+{
+    if (a->unmet[t]++ == 0)
+        dependency_lost(a, t);
+}
+
 void task_taken_back(struct anneal *a, uint32_t t)
 {
     uint32_t n;
     const uint32_t *next = graph_out(&a->order, t, &n);
     for (uint32_t i = 0; i < n; i++)
-        if (a->unmet[next[i]]++ == 0)
-            dependency_lost(a, next[i]);
+        task_waits_more(a, next[i]);
 }
 
-void task_depend(struct anneal *a, uint32_t t, uint32_t on)
+static void fail_with(struct anneal *a, uint32_t t)
 {
-    graph_link(&a->order, on, t);
-    if (a->loader) /* counted when all rows are in */
+    if (a->task_state[t] != TASK_PENDING || task_op(a, t) == OPERATION_STANDING ||
+        a->ops.at[task_op(a, t)].state != OPERATION_RUNNING)
         return;
-    if (!task_state_passed(a->task_state[on]) && a->unmet[t]++ == 0)
-        dependency_lost(a, t);
+    attempt_unsleep(a, t);
+    task_go(a, t, TASKEV_DEP_FAIL, REASON_DEPENDENCY);
+    vec_push(&a->walk, t);
+}
+
+/* Calls fn for what waits for a task: along order edges, and the first tasks of the noderoles whose
+ * gates its own can open; each noderole's once per epoch. */
+static void each_waiting(struct anneal *a, uint32_t t, uint32_t epoch,
+                         void (*fn)(struct anneal *a, uint32_t t))
+{
+    uint32_t n, m;
+    const uint32_t *next = graph_out(&a->order, t, &n);
+    for (uint32_t i = 0; i < n; i++)
+        fn(a, next[i]);
+    struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
+    if (nr->visited == epoch)
+        return;
+    nr->visited = epoch;
+    bool goes = nr->target == TARGET_ABSENT;
+    const uint32_t *others = goes ? graph_in(&a->need, a->tasks[t].noderole, &m)
+                                  : graph_out(&a->need, a->tasks[t].noderole, &m);
+    for (uint32_t i = 0; i < m; i++) {
+        const struct noderole *o = &a->noderoles.at[others[i]];
+        if ((o->target == TARGET_ABSENT) == goes && (goes || !(o->flags & NODEROLE_F_PHASED)))
+            gate_each_first(a, others[i], fn);
+    }
 }
 
 /* Only what belongs to an operation that will end is told: the standing one waits for a retry. */
 void task_fail_cone(struct anneal *a, uint32_t t)
 {
     size_t base = a->walk.n;
+    uint32_t epoch = ++a->epoch;
     vec_push(&a->walk, t);
-    while (a->walk.n > base) {
-        uint32_t n, v = a->walk.at[--a->walk.n];
-        const uint32_t *next = graph_out(&a->order, v, &n);
-        for (uint32_t i = 0; i < n; i++)
-            if (a->task_state[next[i]] == TASK_PENDING &&
-                task_op(a, next[i]) != OPERATION_STANDING &&
-                a->ops.at[task_op(a, next[i])].state == OPERATION_RUNNING) {
-                attempt_unsleep(a, next[i]);
-                task_go(a, next[i], TASKEV_DEP_FAIL, REASON_DEPENDENCY);
-                vec_push(&a->walk, next[i]);
-            }
-    }
+    while (a->walk.n > base)
+        each_waiting(a, a->walk.at[--a->walk.n], epoch, fail_with);
 }
 
-static bool has_failed_dep(const struct anneal *a, uint32_t t)
+bool task_dep_failed(const struct anneal *a, uint32_t t)
 {
     uint32_t n;
     const uint32_t *deps = graph_in(&a->order, t, &n);
@@ -198,22 +225,50 @@ static bool has_failed_dep(const struct anneal *a, uint32_t t)
         if (s == TASK_FAILED || s == TASK_DEP_FAILED)
             return true;
     }
+    if (!gate_shuts(a, t))
+        return false;
+    const uint32_t *others = gate_waits_for(a, a->tasks[t].noderole, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (a->noderoles.at[others[i]].failed > 0 || a->noderoles.at[others[i]].dep_failed > 0)
+            return true;
     return false;
+}
+
+/* What hangs on a task that has failed for good fails with it, as if it had been there before. */
+void task_join_failure(struct anneal *a, uint32_t t)
+{
+    if (a->task_state[t] != TASK_PENDING || !task_dep_failed(a, t))
+        return;
+    size_t base = a->walk.n;
+    fail_with(a, t);
+    if (a->walk.n == base)
+        return; /* of an operation that does not end */
+    a->walk.n = base;
+    task_fail_cone(a, t);
+}
+
+static void unfail_with(struct anneal *a, uint32_t t)
+{
+    if (a->task_state[t] != TASK_DEP_FAILED || task_dep_failed(a, t))
+        return;
+    operation_reopen(a, task_op(a, t));
+    task_go(a, t, TASKEV_RESET, REASON_RETRY);
+    task_settle_later(a, t);
+    vec_push(&a->walk, t);
+}
+
+void task_unfail(struct anneal *a, uint32_t t)
+{
+    size_t base = a->walk.n;
+    unfail_with(a, t);
+    while (a->walk.n > base)
+        each_waiting(a, a->walk.at[--a->walk.n], ++a->epoch, unfail_with);
 }
 
 void task_unfail_cone(struct anneal *a, uint32_t t)
 {
     size_t base = a->walk.n;
     vec_push(&a->walk, t);
-    while (a->walk.n > base) {
-        uint32_t n, v = a->walk.at[--a->walk.n];
-        const uint32_t *next = graph_out(&a->order, v, &n);
-        for (uint32_t i = 0; i < n; i++)
-            if (a->task_state[next[i]] == TASK_DEP_FAILED && !has_failed_dep(a, next[i])) {
-                operation_reopen(a, task_op(a, next[i]));
-                task_go(a, next[i], TASKEV_RESET, REASON_RETRY);
-                task_settle_later(a, next[i]);
-                vec_push(&a->walk, next[i]);
-            }
-    }
+    while (a->walk.n > base) /* a noderole's last task to be reset frees its children: no epoch */
+        each_waiting(a, a->walk.at[--a->walk.n], ++a->epoch, unfail_with);
 }

@@ -35,7 +35,7 @@ bool anneal_task(const struct anneal *a, uint32_t id, struct task_view *v)
 
 bool anneal_noderole(const struct anneal *a, uint32_t id, struct noderole_view *v)
 {
-    if (id == 0 || id >= a->noderoles.n)
+    if (!noderole_exists(a, id))
         return false;
     const struct noderole *nr = &a->noderoles.at[id];
     *v = (struct noderole_view){.id = id,
@@ -95,6 +95,7 @@ bool anneal_operation(const struct anneal *a, uint32_t id, struct operation_view
                                  .failed = o->failed};
     for (int s = 0; s < TASK_STATE_COUNT; s++)
         v->counts[s] = o->counts[s];
+    v->counts[TASK_DONE] += o->gone;
     return true;
 }
 

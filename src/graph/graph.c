@@ -139,6 +139,25 @@ void graph_link(struct graph *g, uint32_t from, uint32_t to)
     list_push(&g->in, to, from);
 }
 
+/* The place it leaves stays the list's: what shrinks tends to grow again. */
+static void list_drop(struct graph_side *s, uint32_t v, uint32_t item)
+{
+    struct graph_list *l = &s->lists[v];
+    uint32_t *at = s->pool + l->offset, i = 0;
+    while (i < l->n && at[i] != item)
+        i++;
+    assert(i < l->n);
+    memmove(at + i, at + i + 1, (l->n - i - 1) * sizeof *at);
+    l->n--;
+}
+
+void graph_unlink(struct graph *g, uint32_t from, uint32_t to)
+{
+    assert(from < g->n && to < g->n);
+    list_drop(&g->out, from, to);
+    list_drop(&g->in, to, from);
+}
+
 static size_t side_bytes(const struct graph_side *s, uint32_t cap)
 {
     size_t bytes = cap * (sizeof *s->lists + 1) + s->cap * sizeof *s->pool;

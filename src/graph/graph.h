@@ -37,6 +37,8 @@ void graph_done(struct graph *g);
 void graph_extend(struct graph *g, uint32_t n, const uint32_t *first, const uint32_t *deps);
 /* One edge between vertices that exist. */
 void graph_link(struct graph *g, uint32_t from, uint32_t to);
+/* Takes one edge away; the others keep their order.  It must be there. */
+void graph_unlink(struct graph *g, uint32_t from, uint32_t to);
 size_t graph_bytes(const struct graph *g);
 
 static inline const uint32_t *graph_out(const struct graph *g, uint32_t v, uint32_t *ret_n)

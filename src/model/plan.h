@@ -1,4 +1,4 @@
-/* plan.h - what a planner asks the engine to add, whole or not at all
+/* plan.h - what a planner asks the engine to add and change, whole or not at all
  *
  * Immutable once made; lives in its own arena.  References to objects of this plan have PLAN_NEW
  * set and hold an index; references without it are ids of live objects.  plan_rebase() turns the
@@ -25,6 +25,9 @@ enum {                                    /* plan_noderole.flags */
                                 << 1, /* a success raises its incarnation; never re-run by itself */
        NODEROLE_F_CLUSTER = 1u << 2,
        NODEROLE_F_IMPLICIT = 1u << 3,
+       NODEROLE_F_PHASED =
+           1u << 4, /* its order edges say which tasks of its parents it waits for */
+       NODEROLE_F_ALL = (1u << 5) - 1,
 };
 enum {                                  /* plan_def.flags */
        DEF_F_SURVIVES_REBOOT = 1u << 0, /* the boot id is not part of its inputs */
@@ -53,7 +56,7 @@ struct plan_noderole {
     uint32_t n_parents;
 };
 struct plan_task {
-    uint32_t noderole;    /* ref; of this plan */
+    uint32_t noderole;    /* ref; of this plan, or of one that it changes */
     uint32_t def;         /* ref into plan.defs, or id */
     uint32_t weight;      /* longest remaining path, itself included */
     uint32_t span;        /* index into plan.spans + 1, once rebased the id; 0: none */
@@ -72,6 +75,28 @@ struct plan_need {   /* a need edge to a noderole that lives already (cluster pe
     uint32_t child;  /* id */
     uint32_t parent; /* ref */
 };
+enum {                           /* plan_change.what */
+       PLAN_C_DATA = 1u << 0,    /* it is configured with other data */
+       PLAN_C_DEFS = 1u << 1,    /* each of its tasks gets another definition, in place */
+       PLAN_C_TASKS = 1u << 2,   /* its tasks are replaced by tasks of this plan */
+       PLAN_C_REMOVE = 1u << 3,  /* it is to go: its tasks are replaced by those of its removal */
+       PLAN_C_PARENTS = 1u << 4, /* it gains and loses needs */
+       PLAN_C_ALL = (1u << 5) - 1,
+};
+struct plan_change {   /* to a noderole that lives */
+    uint32_t noderole; /* id */
+    uint8_t what;
+    uint8_t flags;        /* plan_noderole.flags from now on; PLAN_C_DEFS and PLAN_C_TASKS */
+    uint64_t data;        /* PLAN_C_DATA: the digest */
+    struct str user;      /* and its own data as JSON */
+    const uint32_t *defs; /* PLAN_C_DEFS: refs, one for each of its tasks */
+    uint32_t n_defs;
+    uint32_t first_task, n_tasks; /* PLAN_C_TASKS (at least one), PLAN_C_REMOVE: index, as above */
+    const uint32_t *gains;        /* PLAN_C_PARENTS: refs */
+    uint32_t n_gains;
+    const uint32_t *losses; /* ids */
+    uint32_t n_losses;
+};
 struct plan {
     struct arena mem;
     struct plan_def *defs;
@@ -86,6 +111,8 @@ struct plan {
     uint32_t n_pools;
     struct plan_need *needs;
     uint32_t n_needs;
+    struct plan_change *changes; /* each noderole once; their tasks come after those of noderoles */
+    uint32_t n_changes;
     uint32_t catalog; /* generation it was made from */
     /* Set by plan_rebase. */
     bool rebased;

@@ -150,6 +150,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U8, state, DYN)                                                                              \
     X(U8, reason, DYN)                                                                             \
     X(U8, held, DYN)                                                                               \
+    X(U32, gone, DYN) /* tasks that passed, of noderoles that vanished since */                    \
     X(U64, served, DYN)                                                                            \
     X(U64, ended_ms, DYN)                                                                          \
     X(U32, total, DYN)                                                                             \
@@ -162,9 +163,9 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(TEXT, role, FIX)                                                                             \
     X(U32, node, FIX)                                                                              \
     X(U32, deployment, FIX)                                                                        \
-    X(U32, first_task, FIX)                                                                        \
-    X(U32, n_tasks, FIX)                                                                           \
-    X(U8, flags, FIX)                                                                              \
+    X(U32, first_task, DYN)                                                                        \
+    X(U32, n_tasks, DYN)                                                                           \
+    X(U8, flags, DYN)                                                                              \
     X(BLOB, parents, DYN)                                                                          \
     X(U32, cohort, DYN)                                                                            \
     X(U8, state, DYN)                                                                              \
@@ -195,11 +196,11 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
     X(U32, realm, FIX)                                                                             \
-    X(U32, noderole, FIX)                                                                          \
-    X(U32, def, FIX)                                                                               \
     X(U32, weight, FIX)                                                                            \
     X(U32, span, FIX)                                                                              \
     X(BLOB, deps, FIX)                                                                             \
+    X(U32, noderole, DYN)                                                                          \
+    X(U32, def, DYN)                                                                               \
     X(U8, state, DYN)                                                                              \
     X(U8, reason, DYN)                                                                             \
     X(U8, flags, DYN)                                                                              \

@@ -13,32 +13,32 @@
 
 /*    id            keyword                 what its argument must be */
 #define SCHEMA_KEYWORDS(X)                                                                         \
-    X(REF,          "$ref",                 TEXT)                                                  \
-    X(TYPE,         "type",                 TYPE)                                                  \
-    X(ENUM,         "enum",                 LIST)                                                  \
-    X(CONST,        "const",                ANY)                                                   \
-    X(ADDITIONAL,   "additionalProperties", SCHEMA)                                                \
-    X(REQUIRED,     "required",             NAMES)                                                 \
-    X(PROPERTIES,   "properties",           SCHEMA_MAP)                                            \
-    X(ITEMS,        "items",                SCHEMA)                                                \
-    X(MINIMUM,      "minimum",              NUMBER)                                                \
-    X(MAXIMUM,      "maximum",              NUMBER)                                                \
-    X(MIN_LENGTH,   "minLength",            SIZE)                                                  \
-    X(MAX_LENGTH,   "maxLength",            SIZE)                                                  \
-    X(PATTERN,      "pattern",              PATTERN)                                               \
-    X(MIN_ITEMS,    "minItems",             SIZE)                                                  \
-    X(MAX_ITEMS,    "maxItems",             SIZE)                                                  \
-    X(UNIQUE_ITEMS, "uniqueItems",          BOOL)                                                  \
-    X(ANY_OF,       "anyOf",                SCHEMA_LIST)                                           \
-    X(ONE_OF,       "oneOf",                SCHEMA_LIST)                                           \
-    X(DEFAULT,      "default",              ANY)                                                   \
-    X(FORMAT,       "format",               TEXT)                                                  \
-    X(TITLE,        "title",                TEXT)                                                  \
-    X(DESCRIPTION,  "description",          TEXT)                                                  \
-    X(EXAMPLES,     "examples",             LIST)                                                  \
-    X(DEPRECATED,   "deprecated",           BOOL)                                                  \
-    X(READ_ONLY,    "readOnly",             BOOL)                                                  \
-    X(WRITE_ONLY,   "writeOnly",            BOOL)
+    X(REF, "$ref", TEXT)                                                                           \
+    X(TYPE, "type", TYPE)                                                                          \
+    X(ENUM, "enum", LIST)                                                                          \
+    X(CONST, "const", ANY)                                                                         \
+    X(ADDITIONAL, "additionalProperties", SCHEMA)                                                  \
+    X(REQUIRED, "required", NAMES)                                                                 \
+    X(PROPERTIES, "properties", SCHEMA_MAP)                                                        \
+    X(ITEMS, "items", SCHEMA)                                                                      \
+    X(MINIMUM, "minimum", NUMBER)                                                                  \
+    X(MAXIMUM, "maximum", NUMBER)                                                                  \
+    X(MIN_LENGTH, "minLength", SIZE)                                                               \
+    X(MAX_LENGTH, "maxLength", SIZE)                                                               \
+    X(PATTERN, "pattern", PATTERN)                                                                 \
+    X(MIN_ITEMS, "minItems", SIZE)                                                                 \
+    X(MAX_ITEMS, "maxItems", SIZE)                                                                 \
+    X(UNIQUE_ITEMS, "uniqueItems", BOOL)                                                           \
+    X(ANY_OF, "anyOf", SCHEMA_LIST)                                                                \
+    X(ONE_OF, "oneOf", SCHEMA_LIST)                                                                \
+    X(DEFAULT, "default", ANY)                                                                     \
+    X(FORMAT, "format", TEXT)                                                                      \
+    X(TITLE, "title", TEXT)                                                                        \
+    X(DESCRIPTION, "description", TEXT)                                                            \
+    X(EXAMPLES, "examples", LIST)                                                                  \
+    X(DEPRECATED, "deprecated", BOOL)                                                              \
+    X(READ_ONLY, "readOnly", BOOL)                                                                 \
+    X(WRITE_ONLY, "writeOnly", BOOL)
 /* Kinds of value that an argument may be; any other is read as absent, so that a schema nobody has
  * checked can be wrong but not dangerous. */
 enum {
@@ -59,18 +59,18 @@ enum schema_keyword {
 #define X(id, text, arg) KEYWORD_##id,
     SCHEMA_KEYWORDS(X)
 #undef X
-    KEYWORD_COUNT
+        KEYWORD_COUNT
 };
 
 /*    name       for messages     kinds of value that are of it */
 #define SCHEMA_TYPES(X)                                                                            \
-    X("null",    "null",          1u << VALUE_NULL)                                                \
+    X("null", "null", 1u << VALUE_NULL)                                                            \
     X("boolean", "true or false", 1u << VALUE_BOOL)                                                \
-    X("integer", "an integer",    1u << VALUE_INT)                                                 \
-    X("number",  "a number",      1u << VALUE_INT | 1u << VALUE_REAL)                              \
-    X("string",  "a string",      1u << VALUE_STRING)                                              \
-    X("array",   "a list",        1u << VALUE_LIST)                                                \
-    X("object",  "a map",         1u << VALUE_MAP)
+    X("integer", "an integer", 1u << VALUE_INT)                                                    \
+    X("number", "a number", 1u << VALUE_INT | 1u << VALUE_REAL)                                    \
+    X("string", "a string", 1u << VALUE_STRING)                                                    \
+    X("array", "a list", 1u << VALUE_LIST)                                                         \
+    X("object", "a map", 1u << VALUE_MAP)
 struct schema_type {
     const char *name, *phrase;
     unsigned kinds;

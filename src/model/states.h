@@ -102,7 +102,9 @@
     X(BACKOFF, "back-off")                                                                         \
     X(ABORTED, "aborted")                                                                          \
     X(JOIN, "join")                                                                                \
-    X(CATALOG, "catalog")
+    X(CATALOG, "catalog")                                                                          \
+    X(REMOVED, "removed")                                                                          \
+    X(ABANDONED, "abandoned")
 
 enum noderole_state {
 #define X(id) NODEROLE_##id,

@@ -64,7 +64,7 @@ int planner_data(struct arena *a, const struct catalog_role *role, const struct 
 }
 
 /* Most noderoles have no data of their own: the defaults' digest is made once a role. */
-static int data_digest(struct bind *b, uint32_t role, const struct value *user, uint64_t *ret)
+int bind_data(struct bind *b, uint32_t role, const struct value *user, uint64_t *ret)
 {
     struct bind_role *known = &b->roles[role];
     bool plain = !value_is(user, VALUE_MAP) || !user->n;
@@ -140,7 +140,7 @@ static int item_bind(struct bind *b, uint32_t number)
 
     if ((r = item_role(b, item, &role)) < 0 || (r = bind_node_open(b, item->node)) < 0)
         return r;
-    if ((r = data_digest(b, role, item->user, &data)) < 0) {
+    if ((r = bind_data(b, role, item->user, &data)) < 0) {
         (void)err_wrap(b->err, "%s@%s", b->cat->roles[role].name.s, bind_node_text(b, item->node));
         return r;
     }
@@ -159,14 +159,14 @@ static int created_data(struct bind *b)
 {
     for (uint32_t i = 0; i < b->fresh.n; i++) {
         struct bind_new *nr = &b->fresh.at[i];
-        int r = nr->because == BIND_NONE ? 0 : data_digest(b, nr->role, NULL, &nr->data);
+        int r = nr->because == BIND_NONE ? 0 : bind_data(b, nr->role, NULL, &nr->data);
         if (r < 0)
             return r;
     }
     return 0;
 }
 
-static int deployments_open(struct bind *b)
+int bind_deployments_open(struct bind *b)
 {
     VEC(uint32_t) chain = {0};
     uint32_t at = b->req->deployment, parent = 0;
@@ -193,7 +193,7 @@ static int deployments_open(struct bind *b)
 
 static int bind_all(struct bind *b, struct plan *p)
 {
-    int r = deployments_open(b);
+    int r = bind_deployments_open(b);
 
     for (uint32_t i = 0; i < b->req->n_items && r >= 0; i++)
         r = item_bind(b, i);
@@ -206,7 +206,7 @@ static int bind_all(struct bind *b, struct plan *p)
     return bind_expand(b, p);
 }
 
-static void bind_init(struct bind *b)
+void bind_init(struct bind *b)
 {
     const struct bind_request *req = b->req;
 
@@ -220,17 +220,19 @@ static void bind_init(struct bind *b)
         b->roles[i].first_new = b->roles[i].last_new = BIND_NONE;
 }
 
-static void bind_done(struct bind *b)
+void bind_done(struct bind *b)
 {
     vec_done(&b->fresh);
     vec_done(&b->links);
     vec_done(&b->parents);
     vec_done(&b->present);
     vec_done(&b->needs);
+    vec_done(&b->changes);
     u64map_done(&b->instances);
     u64map_done(&b->nodes);
     u64map_done(&b->held);
     u64map_done(&b->refused);
+    u64map_done(&b->leaving);
     arena_done(&b->scratch);
 }
 

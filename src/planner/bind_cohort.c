@@ -159,7 +159,8 @@ static uint32_t *children_of_peers(struct bind *b, uint32_t role, uint32_t *ret_
     for (uint32_t i = 0; i < peers.n; i++) {
         struct planner_ids children = b->world->children(b->world->ctx, peers.at[i]);
         for (uint32_t k = 0; k < children.n; k++)
-            if (u64map_put(&seen, children.at[k], 1))
+            if (!u64map_get(&b->leaving, children.at[k], NULL) &&
+                u64map_put(&seen, children.at[k], 1))
                 vec_push(&all, children.at[k]);
     }
     uint32_t *copy = arena_new(&b->scratch, uint32_t, all.n);

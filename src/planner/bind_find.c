@@ -22,9 +22,11 @@ struct planner_ids bind_instances(struct bind *b, uint32_t role, uint32_t deploy
                                                   deployment);
     uint32_t *ids = arena_new(&b->scratch, uint32_t, live.n);
     struct planner_ids *kept = arena_new(&b->scratch, struct planner_ids, 1);
+    uint32_t n = 0;
     for (uint32_t i = 0; i < live.n; i++)
-        ids[i] = live.at[i];
-    *kept = (struct planner_ids){ids, live.n};
+        if (!u64map_get(&b->leaving, live.at[i], NULL))
+            ids[n++] = live.at[i];
+    *kept = (struct planner_ids){ids, n};
     u64map_put(&b->instances, key, (uintptr_t)kept);
     return *kept;
 }

@@ -33,21 +33,30 @@ struct bind_new { /* a noderole to be */
     const struct value *user;
     uint64_t data;
     uint32_t cohort;
-    uint32_t next;                 /* new one of the same role, BIND_NONE */
+    uint32_t next;                /* new one of the same role, BIND_NONE */
     uint32_t first_link, n_links; /* in bind.parents, once those are settled */
-    uint32_t place;                /* in the plan, once that is ordered */
+    uint32_t place;               /* in the plan, once that is ordered */
 };
 struct bind_present { /* requested, and there already */
     uint32_t id, item;
     bool other_data;
 };
+struct bind_change {         /* of a noderole that lives */
+    uint32_t noderole, role; /* of the catalog; CATALOG_NONE: a removal of one that it forgot */
+    const struct value *user;
+    uint64_t data;
+    const uint32_t *gains, *losses; /* refs; ids */
+    uint32_t n_gains, n_losses;
+    bool has_data, removed;
+    bool back; /* it was on its way out */
+};
 struct bind_jig {
     uint32_t id; /* 0: not asked for yet */
     bool active;
 };
-struct bind_role { /* what is remembered of each role of the catalog */
+struct bind_role {                /* what is remembered of each role of the catalog */
     uint32_t first_new, last_new; /* BIND_NONE */
-    uint64_t data; /* digest of its defaults */
+    uint64_t data;                /* digest of its defaults */
     bool has_data;
 };
 struct bind {
@@ -62,6 +71,7 @@ struct bind {
     VEC(struct bind_link) parents; /* settled: each parent once, peers included */
     VEC(struct bind_present) present;
     VEC(struct plan_need) needs;
+    VEC(struct bind_change) changes;
     struct bind_role *roles; /* by role of the catalog */
     struct bind_jig *jigs;
     uint32_t *deployments, n_deployments; /* the target, its parent ... the root */
@@ -70,12 +80,21 @@ struct bind {
     struct u64map nodes;                  /* node -> 1: what lives there is in held and refused */
     struct u64map held;                   /* node, name -> ref of who is or provides it */
     struct u64map refused;                /* node, name -> ref of who conflicts with it */
+    struct u64map leaving;                /* live noderoles that go with this very request */
 };
 
 static inline const struct catalog_role *bind_role_of(const struct bind *b, uint32_t number)
 {
     return &b->cat->roles[b->fresh.at[number].role];
 }
+
+/* --- bind.c --- */
+
+void bind_init(struct bind *b);
+void bind_done(struct bind *b);
+int bind_deployments_open(struct bind *b);
+/* The digest of a role's defaults under a user's data; refuses data that break its attributes. */
+int bind_data(struct bind *b, uint32_t role, const struct value *user, uint64_t *ret);
 
 /* --- bind_place.c --- */
 
@@ -86,6 +105,9 @@ bool bind_node_holder(const struct bind *b, uint32_t node, uint32_t name, uint32
 /* A new noderole on an open node that does not have it; its number. */
 int bind_create(struct bind *b, uint32_t role, uint32_t node, uint32_t because, uint32_t wanted,
                 uint32_t *ret_number);
+/* Are the jigs of its converge action active; of its stop and remove actions? */
+int bind_jigs_active(struct bind *b, uint32_t role, uint32_t node);
+int bind_jigs_down(struct bind *b, uint32_t role, uint32_t node);
 /* "role@node" of a ref, into scratch. */
 const char *bind_ref_text(struct bind *b, uint32_t ref);
 const char *bind_node_text(struct bind *b, uint32_t node);
@@ -110,6 +132,8 @@ int bind_needs(struct bind *b);
 /* --- the plan --- */
 
 int bind_expand(struct bind *b, struct plan *p);
+/* With the place in the plan instead of the number. */
+uint32_t bind_ref_placed(const struct bind *b, uint32_t ref);
 struct planner_steps *bind_steps_make(struct bind *b);
 
 #endif

@@ -124,7 +124,8 @@ int bind_node_open(struct bind *b, uint32_t node)
     uint32_t *roles = arena_new(&b->scratch, uint32_t, ids.n);
     /* Roles themselves before what others provide in their stead. */
     for (uint32_t i = 0; i < ids.n; i++) {
-        roles[i] = bind_ref_role(b, ids.at[i]);
+        roles[i] = u64map_get(&b->leaving, ids.at[i], NULL) ? CATALOG_NONE
+                                                            : bind_ref_role(b, ids.at[i]);
         if (roles[i] != CATALOG_NONE)
             hold(&b->held, node, b->cat->roles[roles[i]].name_id, ids.at[i]);
     }
@@ -204,6 +205,28 @@ static int check_jig(struct bind *b, const struct place *p, uint32_t jig)
     return err_hint(b->err, "activate the jig %s", name.s);
 }
 
+static int check_jigs(struct bind *b, const struct place *p, const struct catalog_action *a)
+{
+    int r = 0;
+    for (uint32_t i = 0; a && i < a->n_steps && r >= 0; i++)
+        r = check_jig(b, p, a->steps[i].jig);
+    return r;
+}
+
+int bind_jigs_active(struct bind *b, uint32_t role, uint32_t node)
+{
+    struct place p = {&b->cat->roles[role], node, BIND_NONE, BIND_NONE};
+    int r = check_jig(b, &p, p.role->jig);
+    return r < 0 ? r : check_jigs(b, &p, &p.role->actions[0]);
+}
+
+int bind_jigs_down(struct bind *b, uint32_t role, uint32_t node)
+{
+    struct place p = {&b->cat->roles[role], node, BIND_NONE, BIND_NONE};
+    int r = check_jigs(b, &p, catalog_action_get(p.role, str_of("stop")));
+    return r < 0 ? r : check_jigs(b, &p, catalog_action_get(p.role, str_of("remove")));
+}
+
 /* "a, b and 3 more" of the roles that provide a name. */
 static const char *providers_text(struct bind *b, uint32_t name)
 {
@@ -244,11 +267,8 @@ static int check_role(struct bind *b, const struct place *p)
         return *providers ? err_hint(b->err, "bind one that provides it: %s", providers)
                           : err_hint(b->err, "no role of this catalog provides it");
     }
-    if ((r = check_jig(b, p, p->role->jig)) < 0)
+    if ((r = check_jig(b, p, p->role->jig)) < 0 || (r = check_jigs(b, p, converge)) < 0)
         return r;
-    for (uint32_t i = 0; i < converge->n_steps; i++)
-        if ((r = check_jig(b, p, converge->steps[i].jig)) < 0)
-            return r;
     return check_neighbours(b, p);
 }
 

@@ -1,17 +1,17 @@
 /* expand.c - noderoles become tasks, order edges, spans and pools
  *
  * A noderole's tasks are the steps of its role's converge action, written in an order in which each
- * comes after those it waits for.  The first of them wait for the last of every parent, and under a
- * one-by-one strategy for the last of the noderole before.  Since noderoles stand in the order of
- * bind_cohort.c, every task of a plan comes after all tasks that it waits for; weights are then one
- * pass from the end.
+ * comes after those it waits for.  That the first of them wait for all tasks of every parent is the
+ * engine's rule and needs no edges here; under a one-by-one strategy they also wait for the last of
+ * the noderole before.  Since noderoles stand in the order of bind_cohort.c, every task of a plan
+ * comes after all tasks that it waits for; weights are then one pass from the end.
  *
  * A rolling strategy is a pool that a span over all tasks of a noderole takes.  A span takes its
  * pools in one step, so pools of single tasks join that span; without one each such task is a span
  * of its own.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "planner/bind_i.h"
+#include "planner/expand_i.h"
 
 #include <assert.h>
 
@@ -19,27 +19,7 @@
 #include "base/json.h"
 #include "model/states.h"
 
-struct role_plan { /* what is the same for all noderoles of a role */
-    const struct catalog_action *converge;
-    uint32_t *defs;             /* refs, by position */
-    uint32_t *place;            /* position of each step */
-    uint32_t *sinks, n_sinks;   /* positions that no other step waits for */
-    uint32_t last;              /* noderole before, under one_by_one; BIND_NONE */
-    const uint32_t *span_pools; /* STRATEGY_ROLLING: refs; else NULL */
-    uint32_t n_span_pools;
-};
-struct expansion {
-    struct bind *b;
-    struct plan *plan;
-    struct role_plan **roles; /* by role of the catalog, NULL until met */
-    struct strmap pools;      /* name -> ref */
-    VEC(struct plan_def) new_defs;
-    VEC(struct plan_pool) new_pools;
-    VEC(struct plan_span) spans;
-    VEC(uint32_t) refs; /* being collected */
-};
-
-static const uint32_t *refs_copy(struct expansion *x)
+const uint32_t *expand_refs(struct expansion *x)
 {
     uint32_t *copy = arena_new(&x->plan->mem, uint32_t, x->refs.n);
     for (size_t i = 0; i < x->refs.n; i++)
@@ -130,8 +110,8 @@ static struct str def_body(struct expansion *x, struct str type, const struct va
 
 /* A definition is what its digest says: one that the engine has, or that the plan brings along.
  * Role and task are part of it, so each is made once. */
-static uint32_t def_ref(struct expansion *x, const struct catalog_role *role,
-                        const struct catalog_step *step)
+uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
+                    const struct catalog_step *step)
 {
     const struct catalog *cat = x->b->cat;
     const struct catalog_task *t = &cat->tasks[step->task];
@@ -176,11 +156,11 @@ static void rolling_pools(struct expansion *x, const struct catalog_role *role,
     pool_collect(x, pool_ref(x, str_of(name), role->max));
     for (uint32_t i = 0; i < rp->converge->n_steps; i++)
         task_pools_collect(x, &x->b->cat->tasks[rp->converge->steps[i].task]);
-    rp->span_pools = refs_copy(x);
+    rp->span_pools = expand_refs(x);
     rp->n_span_pools = (uint32_t)x->refs.n;
 }
 
-static struct role_plan *role_plan(struct expansion *x, uint32_t number)
+struct role_plan *expand_role(struct expansion *x, uint32_t number)
 {
     struct arena *mem = &x->b->scratch;
     const struct catalog_role *role = &x->b->cat->roles[number];
@@ -198,7 +178,7 @@ static struct role_plan *role_plan(struct expansion *x, uint32_t number)
     for (uint32_t i = 0; i < a->n_steps; i++) {
         const struct catalog_step *step = &a->steps[a->order[i]];
         rp->place[a->order[i]] = i;
-        rp->defs[i] = def_ref(x, role, step);
+        rp->defs[i] = expand_def(x, role, step);
         for (uint32_t k = 0; k < step->n_after; k++)
             followed[step->after[k]] = true;
     }
@@ -211,54 +191,36 @@ static struct role_plan *role_plan(struct expansion *x, uint32_t number)
     return rp;
 }
 
-/* --- order edges --- */
+/* --- tasks --- */
 
-static void sinks_collect(struct expansion *x, uint32_t ref)
+/* What the first tasks wait for besides parents: the last tasks of the noderole before. */
+static void deps_collect(struct expansion *x, struct role_plan *rp, uint32_t role, uint32_t first)
 {
-    if (ref & PLAN_NEW) {
-        uint32_t number = ref & ~PLAN_NEW;
-        const struct plan_noderole *parent = &x->plan->noderoles[x->b->fresh.at[number].place];
-        const struct role_plan *rp = x->roles[x->b->fresh.at[number].role];
-        for (uint32_t i = 0; i < rp->n_sinks; i++)
-            vec_push(&x->refs, (parent->first_task + rp->sinks[i]) | PLAN_NEW);
-        return;
-    }
-    struct planner_ids ids = x->b->world->sinks(x->b->world->ctx, ref);
-    for (uint32_t i = 0; i < ids.n; i++)
-        vec_push(&x->refs, ids.at[i]);
-}
-
-/* What the first tasks of a noderole wait for: the last of its parents and of the one before it. */
-static void noderole_deps(struct expansion *x, uint32_t number, struct role_plan *rp)
-{
-    const struct bind_new *nr = &x->b->fresh.at[number];
-
     vec_clear(&x->refs);
-    for (uint32_t i = 0; i < nr->n_links; i++)
-        sinks_collect(x, x->b->parents.at[nr->first_link + i].ref);
-    if (x->b->cat->roles[nr->role].strategy != STRATEGY_ONE_BY_ONE)
+    if (x->b->cat->roles[role].strategy != STRATEGY_ONE_BY_ONE)
         return;
-    if (rp->last != BIND_NONE)
-        sinks_collect(x, rp->last | PLAN_NEW);
-    rp->last = number;
+    for (uint32_t i = 0; rp->last != BIND_NONE && i < rp->n_sinks; i++)
+        vec_push(&x->refs, (rp->last + rp->sinks[i]) | PLAN_NEW);
+    rp->last = first;
 }
 
-static void tasks_fill(struct expansion *x, uint32_t place, const struct role_plan *rp)
+void expand_converge(struct expansion *x, struct role_plan *rp, uint32_t role, uint32_t owner,
+                     uint32_t first)
 {
-    struct plan_noderole *nr = &x->plan->noderoles[place];
+    deps_collect(x, rp, role, first);
     uint32_t n_before = (uint32_t)x->refs.n, span = 0;
-    const uint32_t *before = refs_copy(x); /* shared by all first tasks */
+    const uint32_t *before = expand_refs(x); /* shared by all first tasks */
 
     if (rp->span_pools)
         span = span_add(x, rp->span_pools, rp->n_span_pools);
-    for (uint32_t i = 0; i < nr->n_tasks; i++) {
+    for (uint32_t i = 0; i < rp->converge->n_steps; i++) {
         const struct catalog_step *step = &rp->converge->steps[rp->converge->order[i]];
-        struct plan_task *t = &x->plan->tasks[nr->first_task + i];
-        *t = (struct plan_task){place | PLAN_NEW, rp->defs[i], 1, span, before, n_before};
+        struct plan_task *t = &x->plan->tasks[first + i];
+        *t = (struct plan_task){owner, rp->defs[i], 1, span, before, n_before};
         if (step->n_after) {
             uint32_t *deps = arena_new(&x->plan->mem, uint32_t, step->n_after);
             for (uint32_t k = 0; k < step->n_after; k++)
-                deps[k] = (nr->first_task + rp->place[step->after[k]]) | PLAN_NEW;
+                deps[k] = (first + rp->place[step->after[k]]) | PLAN_NEW;
             t->deps = deps;
             t->n_deps = step->n_after;
         }
@@ -266,14 +228,14 @@ static void tasks_fill(struct expansion *x, uint32_t place, const struct role_pl
         if (!span && task->n_pools) {
             vec_clear(&x->refs);
             task_pools_collect(x, task);
-            t->span = span_add(x, refs_copy(x), (uint32_t)x->refs.n);
+            t->span = span_add(x, expand_refs(x), (uint32_t)x->refs.n);
         }
     }
 }
 
 /* --- noderoles --- */
 
-static uint8_t noderole_flags(const struct catalog_role *role)
+uint8_t expand_flags(const struct catalog_role *role)
 {
     return (uint8_t)((role->rerun == RERUN_ALWAYS ? NODEROLE_F_RERUN_ALWAYS : 0) |
                      (role->flags & ROLE_F_DESTRUCTIVE ? NODEROLE_F_DESTRUCTIVE : 0) |
@@ -281,9 +243,18 @@ static uint8_t noderole_flags(const struct catalog_role *role)
                      (role->flags & ROLE_F_IMPLICIT ? NODEROLE_F_IMPLICIT : 0));
 }
 
-static uint32_t ref_placed(const struct bind *b, uint32_t ref)
+uint32_t bind_ref_placed(const struct bind *b, uint32_t ref)
 {
     return ref & PLAN_NEW ? b->fresh.at[ref & ~PLAN_NEW].place | PLAN_NEW : ref;
+}
+
+struct str expand_user(struct expansion *x, const struct value *user)
+{
+    SCOPED_BUF(text);
+    if (!value_is(user, VALUE_MAP) || !user->n)
+        return str_of("");
+    json_write(&text, user, 0);
+    return text_copy(x, buf_str(&text));
 }
 
 static void noderole_fill(struct expansion *x, uint32_t place, uint32_t first_task)
@@ -295,36 +266,56 @@ static void noderole_fill(struct expansion *x, uint32_t place, uint32_t first_ta
     uint32_t *parents = arena_new(&x->plan->mem, uint32_t, from->n_links);
 
     for (uint32_t i = 0; i < from->n_links; i++)
-        parents[i] = ref_placed(b, b->parents.at[from->first_link + i].ref);
+        parents[i] = bind_ref_placed(b, b->parents.at[from->first_link + i].ref);
     *nr = (struct plan_noderole){.role = text_copy(x, role->name),
                                  .node = from->node,
                                  .deployment = b->req->deployment,
                                  .cohort = from->cohort,
-                                 .flags = noderole_flags(role),
+                                 .flags = expand_flags(role),
                                  .data = from->data,
-                                 .user = {"", 0},
                                  .first_task = first_task,
                                  .n_tasks = role->actions[0].n_steps,
                                  .parents = parents,
                                  .n_parents = from->n_links};
-    if (value_is(from->user, VALUE_MAP) && from->user->n) {
-        SCOPED_BUF(text);
-        json_write(&text, from->user, 0);
-        nr->user = text_copy(x, buf_str(&text));
-    }
+    nr->user = expand_user(x, from->user);
 }
 
-static void weights(struct plan *p)
+static void weight_raise(struct plan *p, uint32_t task, uint32_t least)
 {
-    for (uint32_t i = p->n_tasks; i-- > 0;) {
+    if (p->tasks[task].weight < least)
+        p->tasks[task].weight = least;
+}
+
+/* Passes the weights of tasks [first, end) on to what they wait for; the heaviest of them. */
+static uint32_t weights_pass(struct plan *p, uint32_t first, uint32_t end)
+{
+    uint32_t heaviest = 0;
+    for (uint32_t i = end; i-- > first;) {
         const struct plan_task *t = &p->tasks[i];
+        heaviest = t->weight > heaviest ? t->weight : heaviest;
         for (uint32_t k = 0; k < t->n_deps; k++) {
-            if (!(t->deps[k] & PLAN_NEW))
+            assert((t->deps[k] & PLAN_NEW) && (t->deps[k] & ~PLAN_NEW) < i);
+            weight_raise(p, t->deps[k] & ~PLAN_NEW, t->weight + 1);
+        }
+    }
+    return heaviest;
+}
+
+/* Tasks stand after those they wait for, noderoles after their parents: one pass from the end. */
+static void weights(struct expansion *x, uint32_t first_changed)
+{
+    struct plan *p = x->plan;
+    weights_pass(p, first_changed, p->n_tasks);
+    for (uint32_t r = p->n_noderoles; r-- > 0;) {
+        const struct plan_noderole *nr = &p->noderoles[r];
+        uint32_t heaviest = weights_pass(p, nr->first_task, nr->first_task + nr->n_tasks);
+        for (uint32_t k = 0; k < nr->n_parents; k++) {
+            if (!(nr->parents[k] & PLAN_NEW))
                 continue;
-            uint32_t dep = t->deps[k] & ~PLAN_NEW;
-            assert(dep < i);
-            if (p->tasks[dep].weight <= t->weight)
-                p->tasks[dep].weight = t->weight + 1;
+            uint32_t place = nr->parents[k] & ~PLAN_NEW;
+            const struct role_plan *rp = x->roles[x->b->fresh.at[x->b->order[place]].role];
+            for (uint32_t i = 0; i < rp->n_sinks; i++)
+                weight_raise(p, p->noderoles[place].first_task + rp->sinks[i], heaviest + 1);
         }
     }
 }
@@ -345,7 +336,7 @@ static void plan_seal(struct expansion *x)
     SEAL(needs, x->b->needs, struct plan_need);
 #undef SEAL
     for (uint32_t i = 0; i < p->n_needs; i++)
-        p->needs[i].parent = ref_placed(x->b, p->needs[i].parent);
+        p->needs[i].parent = bind_ref_placed(x->b, p->needs[i].parent);
 }
 
 static void expansion_done(struct expansion *x)
@@ -360,7 +351,7 @@ static void expansion_done(struct expansion *x)
 int bind_expand(struct bind *b, struct plan *p)
 {
     struct expansion x = {.b = b, .plan = p};
-    uint64_t n_tasks = 0;
+    uint64_t n_tasks = 0, changed;
 
     p->n_noderoles = (uint32_t)b->fresh.n;
     p->noderoles = arena_new(&p->mem, struct plan_noderole, p->n_noderoles);
@@ -369,16 +360,19 @@ int bind_expand(struct bind *b, struct plan *p)
         noderole_fill(&x, i, (uint32_t)n_tasks);
         n_tasks += p->noderoles[i].n_tasks;
     }
-    if (n_tasks > b->max_tasks)
+    changed = expand_changes_count(&x);
+    if (n_tasks + changed > b->max_tasks) {
+        expansion_done(&x);
         return err_set(b->err, ERR_LIMIT, "more than %u tasks in one plan", b->max_tasks);
-    p->n_tasks = (uint32_t)n_tasks;
+    }
+    p->n_tasks = (uint32_t)(n_tasks + changed);
     p->tasks = arena_new(&p->mem, struct plan_task, p->n_tasks);
     for (uint32_t i = 0; i < p->n_noderoles; i++) {
-        struct role_plan *rp = role_plan(&x, b->fresh.at[b->order[i]].role);
-        noderole_deps(&x, b->order[i], rp);
-        tasks_fill(&x, i, rp);
+        uint32_t role = b->fresh.at[b->order[i]].role;
+        expand_converge(&x, expand_role(&x, role), role, i | PLAN_NEW, p->noderoles[i].first_task);
     }
-    weights(p);
+    expand_changes_fill(&x, (uint32_t)n_tasks);
+    weights(&x, (uint32_t)n_tasks);
     plan_seal(&x);
     expansion_done(&x);
     return 0;

@@ -29,11 +29,11 @@
 #include "catalog/catalog.h"
 #include "model/plan.h"
 
-enum { /* unless a request says less or more */
-    PLANNER_MAX_NODEROLES = 1000000, /* new ones in one plan */
-    PLANNER_MAX_NEEDS = 8000000,     /* their parents, and new parents of live ones */
-    PLANNER_MAX_TASKS = 8000000,
-    PLANNER_MAX_DEPTH = 1000, /* deployments from the target to the root */
+enum {                                  /* unless a request says less or more */
+       PLANNER_MAX_NODEROLES = 1000000, /* new ones in one plan */
+       PLANNER_MAX_NEEDS = 8000000,     /* their parents, and new parents of live ones */
+       PLANNER_MAX_TASKS = 8000000,
+       PLANNER_MAX_DEPTH = 1000, /* deployments from the target to the root */
 };
 
 /* --- what the planner may ask; ids are never 0 --- */
@@ -51,6 +51,10 @@ struct planner_ids { /* borrowed until the same function is called again */
     const uint32_t *at;
     uint32_t n;
 };
+struct planner_task { /* a task of a noderole that lives */
+    uint32_t def;
+    struct planner_ids after; /* positions of tasks of the same noderole that it waits for */
+};
 /* Live means: wanted, and not on its way out.  All answers are of one moment. */
 struct planner_world {
     void *ctx;
@@ -62,9 +66,10 @@ struct planner_world {
     /* Live noderoles by (cohort, id): of a node; of a role in a deployment. */
     struct planner_ids (*on_node)(void *ctx, uint32_t node);
     struct planner_ids (*instances)(void *ctx, struct str role, uint32_t deployment);
-    /* Live noderoles that need this one; tasks of this one that none of its others wait for. */
+    /* Live noderoles that need this one. */
     struct planner_ids (*children)(void *ctx, uint32_t noderole);
-    struct planner_ids (*sinks)(void *ctx, uint32_t noderole);
+    /* By position; false behind the last. */
+    bool (*task)(void *ctx, uint32_t noderole, uint32_t position, struct planner_task *ret);
     bool (*jig)(void *ctx, struct str name, uint32_t *ret_id, bool *ret_active);
     /* 0 if there is none: a pool by name, a task definition by digest. */
     uint32_t (*pool)(void *ctx, struct str name);
@@ -94,19 +99,19 @@ enum bind_why {
 #define X(id, text) BIND_##id,
     BIND_WHYS(X)
 #undef X
-    BIND_WHY_COUNT
+        BIND_WHY_COUNT
 };
 #define BIND_FOUNDS(X)                                                                             \
     X(ON_NODE, "on the same node")                                                                 \
     X(PROVIDED, "provided on the same node")                                                       \
     X(IN_DEPLOYMENT, "in the deployment") /* its own or one above; see deployment */               \
     X(CREATED, "created")                                                                          \
-    X(PEER, "peer")                       /* one of a cluster of which another was found */
+    X(PEER, "peer") /* one of a cluster of which another was found */
 enum bind_found {
 #define X(id, text) FOUND_##id,
     BIND_FOUNDS(X)
 #undef X
-    FOUND_COUNT
+        FOUND_COUNT
 };
 const char *bind_why_name(enum bind_why w);
 const char *bind_found_name(enum bind_found f);
@@ -122,10 +127,10 @@ struct planner_parent {
 struct planner_step {
     struct str role, node;
     uint32_t ref, node_id;
-    uint8_t why;          /* enum bind_why */
-    struct str by;        /* BIND_REQUIRED: role@node of the first that required it */
-    struct str wanted;    /* and under which name */
-    bool other_data;      /* BIND_PRESENT: it has other data than was asked for, and keeps it */
+    uint8_t why;       /* enum bind_why */
+    struct str by;     /* BIND_REQUIRED: role@node of the first that required it */
+    struct str wanted; /* and under which name */
+    bool other_data;   /* BIND_PRESENT: it has other data than was asked for, and keeps it */
     const struct planner_parent *parents;
     uint32_t n_parents;
 };
@@ -151,6 +156,37 @@ struct value *planner_steps_value(struct arena *a, const struct planner_steps *s
 int planner_bind(const struct catalog *c, const struct planner_world *w,
                  const struct bind_request *req, struct plan **ret_plan,
                  struct planner_steps **ret_steps, struct err *e);
+
+/* --- changing what is wanted --- */
+
+struct revise_entry { /* a noderole that is to be */
+    struct str role;
+    uint32_t node;
+    const struct value *user; /* a map of attributes, or NULL */
+    const uint32_t *parents;  /* refs: id, or PLAN_NEW | index into added */
+    uint32_t n_parents;
+};
+struct revise_change { /* a noderole that is */
+    uint32_t noderole;
+    const struct value *user; /* all of its own data from now on */
+    bool other_user;          /* they differ from what it has, whatever the digest */
+    bool removed;
+    bool back;                      /* it was on its way out and is wanted again */
+    const uint32_t *gains, *losses; /* refs; ids */
+    uint32_t n_gains, n_losses;
+};
+struct revise_request {
+    uint32_t deployment;
+    const struct revise_entry *added;
+    uint32_t n_added;
+    const struct revise_change *changed; /* each noderole once */
+    uint32_t n_changed;
+};
+/* One plan for a difference; refusals as planner_bind().  A change that comes to nothing is left
+ * out.
+ */
+int planner_revise(const struct catalog *c, const struct planner_world *w,
+                   const struct revise_request *req, struct plan **ret_plan, struct err *e);
 
 /* The pool of a rolling strategy, as named in plans: "role:<deployment>/<role>". */
 enum { PLANNER_POOL_NAME = 96 };

@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/states.h"
+
 const enum row_table aside_tables[ASIDE_TABLES] = {ROWS_NODEROLE, ROWS_TASK};
 
 static size_t index_of(enum row_table t)
@@ -231,15 +233,33 @@ static int missing(const struct aside_ref *f, struct err *e)
     return -(int)ERR_CORRUPT;
 }
 
+/* The last that was put aside of it is its end: its row may be gone already. */
+static bool is_end(const struct aside_ref *f)
+{
+    union row_any row;
+    return f->table == ROWS_NODEROLE && row_decode(ROWS_NODEROLE, f->bytes, &row) > 0 &&
+           row.noderole.state == NODEROLE_REMOVED;
+}
+
+static void skip_ends(struct aside_rows *r, enum row_table t, uint64_t key)
+{
+    while (r->at < r->refs.n &&
+           (r->refs.at[r->at].table < t ||
+            (r->refs.at[r->at].table == t && r->refs.at[r->at].id < key)) &&
+           is_end(&r->refs.at[r->at]))
+        r->at++;
+}
+
 int aside_over(struct aside_rows *r, enum row_table t, const void *row, union row_any *room,
                const void **ret_row, struct err *e)
 {
     const struct row_layout *l = &row_layouts[t];
+    uint64_t key = row_key(t, row);
     *ret_row = row;
+    skip_ends(r, t, key);
     if (r->at == r->refs.n || r->refs.at[r->at].table > t)
         return 0;
     const struct aside_ref *f = &r->refs.at[r->at];
-    uint64_t key = row_key(t, row);
     if (f->table < t || f->id < key)
         return missing(f, e);
     if (f->id > key)
@@ -258,7 +278,8 @@ int aside_over(struct aside_rows *r, enum row_table t, const void *row, union ro
     return 0;
 }
 
-int aside_end(const struct aside_rows *r, struct err *e)
+int aside_end(struct aside_rows *r, struct err *e)
 {
+    skip_ends(r, ROWS_COUNT, 0);
     return r->at < r->refs.n ? missing(&r->refs.at[r->at], e) : 0;
 }

@@ -7,6 +7,8 @@
  * sweep's last whole turn is dropped then.  The rows of a loss too large for one transaction are
  * put aside in several parts, each a transaction, before the one that makes the group true.
  *
+ * A noderole that vanished is put aside as one in state REMOVED; in its place that is no row.
+ *
  * Promise: a row in its place, with all that was put aside for it up to the last group laid over it
  * in order, is that row as of the last group.  Reading needs no writing, so that memory can be read
  * back from a disk that is full.  Only rows that nobody but a restart reads are put aside.
@@ -78,6 +80,6 @@ void aside_rows_done(struct aside_rows *r);
 int aside_over(struct aside_rows *r, enum row_table t, const void *row, union row_any *room,
                const void **ret_row, struct err *e);
 /* ERR_CORRUPT if something was put aside for a row that is not there. */
-int aside_end(const struct aside_rows *r, struct err *e);
+int aside_end(struct aside_rows *r, struct err *e);
 
 #endif

@@ -38,15 +38,38 @@ static void put_op(struct group *g, enum row_table t, enum row_verb verb, const 
     vec_push(&g->ops, ((struct row_op){(uint8_t)t, (uint8_t)verb, row}));
 }
 
+/* A noderole that vanished is, as a row, one in state REMOVED; in its place that is no row at all,
+ * and its data go with it. */
+static bool vanished(const struct commit *c, enum row_table t, uint32_t id)
+{
+    struct noderole_view v;
+    return t == ROWS_NODEROLE && !anneal_noderole(c->engine, id, &v);
+}
+
+static void put_delete(struct group *g, enum row_table t, uint32_t id)
+{
+    union row_any *row = arena_new(&g->mem, union row_any, 1);
+    if (t == ROWS_NODEROLE)
+        row->noderole.id = id;
+    else
+        row->document.id = id;
+    put_op(g, t, ROW_DELETE, row);
+}
+
 static void put_in_place(struct commit *c, struct group *g, enum row_table t, uint32_t id)
 {
     union row_any row;
+    if (vanished(c, t, id)) {
+        put_delete(g, t, id);
+        put_delete(g, ROWS_DOCUMENT, id);
+        return;
+    }
     take_row(c, t, id, &row);
     put_op(g, t, ROW_UPDATE, commit_row_copy(&g->mem, t, ROW_UPDATE, &row));
 }
 
 /* Into the bytes of the part that is being written; only what an update writes. */
-static void put_aside(struct commit *c, const struct group *g, enum row_table t, uint32_t id)
+static void put_aside(struct commit *c, struct group *g, enum row_table t, uint32_t id)
 {
     const struct row_layout *l = &row_layouts[t];
     union row_any row;
@@ -55,6 +78,8 @@ static void put_aside(struct commit *c, const struct group *g, enum row_table t,
         if (l->columns[i].role == ROW_FIX &&
             (l->columns[i].type == ROW_TEXT || l->columns[i].type == ROW_BLOB))
             memcpy((char *)&row + l->columns[i].offset, &(struct str){"", 0}, sizeof(struct str));
+    if (vanished(c, t, id))
+        put_delete(g, ROWS_DOCUMENT, id);
     aside_put(&c->scratch, t, &row);
     aside_note(&c->aside, t, id, g->number);
 }

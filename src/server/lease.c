@@ -8,8 +8,9 @@
 #include "base/map.h"
 #include "model/rows.h"
 
-#define RESTORED (1ull << 63) /* with the time at which it runs out, not at which it was heard of  \
-                               */
+#define RESTORED                                                                                   \
+    (1ull << 63) /* with the time at which it runs out, not at which it was heard of               \
+                  */
 
 struct lease {
     struct u64map heard;

@@ -21,6 +21,9 @@ static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
     struct loading *l = arg;
     union row_any room;
     int r = aside_over(&l->newer, t, row, &room, &row, e);
+    if (r >= 0 && t == ROWS_NODEROLE &&
+        ((const struct row_noderole *)row)->state == NODEROLE_REMOVED)
+        return 0; /* put aside as gone; its row goes with the sweep */
     if (r >= 0)
         r = anneal_load(l->engine, t, row, e);
     if (r >= 0 && t == ROWS_TASK) {

@@ -243,7 +243,7 @@ void attemptlog_ended(struct server *s, uint32_t task, uint32_t attempt);
 /* world.c */
 struct world {
     struct server *server;
-    VEC(uint32_t) on_node, instances, children, sinks;
+    VEC(uint32_t) on_node, instances, children, after;
 };
 struct planner_world world_of(struct world *w, struct server *s);
 void world_done(struct world *w);

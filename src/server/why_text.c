@@ -292,6 +292,13 @@ static void tell(struct why_answer *w, const struct why *y, struct told *t)
                                view_noderole_name(s, w->mem, y->id), noderole_state_name(v.state));
         break;
     }
+    case WHY_NEEDED: {
+        struct noderole_view v = {0};
+        (void)anneal_noderole(s->engine, y->id, &v);
+        t->text = arena_printf(w->mem, "goes after %s, which needs it and is %s",
+                               view_noderole_name(s, w->mem, y->id), noderole_state_name(v.state));
+        break;
+    }
     case WHY_NODE_AWAY: tell_not_alive(w, y, t); break;
     case WHY_NODE_UNAVAILABLE: tell_unavailable(w, y, t); break;
     case WHY_NODE_BUSY: tell_busy(w, y, t); break;

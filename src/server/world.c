@@ -68,13 +68,20 @@ static struct planner_ids ranked(struct world *w, uint32_t *ids, size_t n)
     return (struct planner_ids){ids, (uint32_t)n};
 }
 
+static bool stays(const struct world *w, uint32_t id)
+{
+    struct noderole_view v;
+    return anneal_noderole(w->server->engine, id, &v) && v.target != TARGET_ABSENT;
+}
+
 static struct planner_ids world_on_node(void *ctx, uint32_t node)
 {
     struct world *w = ctx;
     vec_clear(&w->on_node);
     for (uint32_t id = anneal_node_first_noderole(w->server->engine, node); id;
          id = anneal_node_next_noderole(w->server->engine, id))
-        vec_push(&w->on_node, id);
+        if (stays(w, id))
+            vec_push(&w->on_node, id);
     return ranked(w, w->on_node.at, w->on_node.n);
 }
 
@@ -86,7 +93,8 @@ static struct planner_ids world_instances(void *ctx, struct str role, uint32_t d
     if (strmap_get(&w->server->inv.role_by_name, role, &r)) {
         const struct id_list *l = inventory_instances(&w->server->inv, (uint32_t)r, deployment);
         for (size_t i = 0; l && i < l->ids.n; i++)
-            vec_push(&w->instances, l->ids.at[i]);
+            if (stays(w, l->ids.at[i]))
+                vec_push(&w->instances, l->ids.at[i]);
     }
     return ranked(w, w->instances.at, w->instances.n);
 }
@@ -98,27 +106,28 @@ static struct planner_ids world_children(void *ctx, uint32_t id)
     const uint32_t *children = anneal_children(w->server->engine, id, &n);
     vec_clear(&w->children);
     for (uint32_t i = 0; i < n; i++)
-        vec_push(&w->children, children[i]);
+        if (stays(w, children[i]))
+            vec_push(&w->children, children[i]);
     return ranked(w, w->children.at, w->children.n);
 }
 
-/* Tasks of the noderole that none of its own others wait for. */
-static struct planner_ids world_sinks(void *ctx, uint32_t id)
+/* Positions in the noderole of what a task waits for there. */
+static bool world_task(void *ctx, uint32_t id, uint32_t position, struct planner_task *ret)
 {
     struct world *w = ctx;
     struct noderole_view v;
-    anneal_noderole(w->server->engine, id, &v);
-    vec_clear(&w->sinks);
-    for (uint32_t t = v.first_task; t < v.first_task + v.n_tasks; t++) {
-        uint32_t n;
-        const uint32_t *next = anneal_task_nexts(w->server->engine, t, &n);
-        bool last = true;
-        for (uint32_t i = 0; i < n && last; i++)
-            last = next[i] - v.first_task >= v.n_tasks;
-        if (last)
-            vec_push(&w->sinks, t);
-    }
-    return (struct planner_ids){w->sinks.at, (uint32_t)w->sinks.n};
+    struct task_view t;
+    uint32_t n;
+    if (!anneal_noderole(w->server->engine, id, &v) || position >= v.n_tasks)
+        return false;
+    anneal_task(w->server->engine, v.first_task + position, &t);
+    const uint32_t *deps = anneal_task_deps(w->server->engine, v.first_task + position, &n);
+    vec_clear(&w->after);
+    for (uint32_t i = 0; i < n; i++)
+        if (deps[i] - v.first_task < v.n_tasks)
+            vec_push(&w->after, deps[i] - v.first_task);
+    *ret = (struct planner_task){t.def, {w->after.at, (uint32_t)w->after.n}};
+    return true;
 }
 
 static bool world_jig(void *ctx, struct str name, uint32_t *ret_id, bool *ret_active)
@@ -157,7 +166,7 @@ struct planner_world world_of(struct world *w, struct server *s)
                                   .on_node = world_on_node,
                                   .instances = world_instances,
                                   .children = world_children,
-                                  .sinks = world_sinks,
+                                  .task = world_task,
                                   .jig = world_jig,
                                   .pool = world_pool,
                                   .def = world_def};
@@ -168,5 +177,5 @@ void world_done(struct world *w)
     vec_done(&w->on_node);
     vec_done(&w->instances);
     vec_done(&w->children);
-    vec_done(&w->sinks);
+    vec_done(&w->after);
 }

@@ -250,6 +250,10 @@ static const struct {
     [SIM_POKE].fn = strike_poke,
     [SIM_RERUN].fn = strike_rerun,
     [SIM_DATA].fn = strike_data,
+    [SIM_CHANGE].fn = sim_change_strike,
+    [SIM_REMOVE].fn = sim_change_remove,
+    [SIM_RESTORE].fn = sim_change_restore,
+    [SIM_ABANDON].fn = sim_change_abandon,
     [SIM_NONSENSE].fn = strike_nonsense,
 };
 

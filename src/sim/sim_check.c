@@ -79,16 +79,42 @@ static void check_order_of_starts(struct sim *s, const struct start *t)
     }
 }
 
-static void check_dependencies(struct sim *s, uint32_t task)
+static void check_passed(struct sim *s, uint32_t task, uint32_t before)
 {
+    struct task_view v;
+    anneal_task(s->server.engine, before, &v);
+    if (!task_state_passed(v.state))
+        sim_fail(s, "invariant 5: task %u started, task %u before it is %s", task, before,
+                 task_state_name(v.state));
+}
+
+/* A first task of its noderole comes after every task of every parent, unless the plan says more.
+ */
+static void check_dependencies(struct sim *s, uint32_t task, uint32_t noderole)
+{
+    const struct anneal *a = s->server.engine;
+    struct noderole_view nr;
     uint32_t n;
-    const uint32_t *deps = anneal_task_deps(s->server.engine, task, &n);
+    const uint32_t *deps = anneal_task_deps(a, task, &n);
+    anneal_noderole(a, noderole, &nr);
+    bool first = !(nr.flags & NODEROLE_F_PHASED);
     for (uint32_t i = 0; i < n; i++) {
-        struct task_view v;
-        anneal_task(s->server.engine, deps[i], &v);
-        if (!task_state_passed(v.state))
-            sim_fail(s, "invariant 5: task %u started, task %u before it is %s", task, deps[i],
-                     task_state_name(v.state));
+        check_passed(s, task, deps[i]);
+        first &= deps[i] - nr.first_task >= nr.n_tasks;
+    }
+    if (nr.target == TARGET_ABSENT) {
+        const uint32_t *children = anneal_children(a, noderole, &n);
+        if (n > 0)
+            sim_fail(s, "removal: task %u of noderole %u started, noderole %u still needs it", task,
+                     noderole, children[0]);
+        return;
+    }
+    const uint32_t *parents = anneal_parents(a, noderole, &n);
+    for (uint32_t i = 0; first && i < n; i++) {
+        struct noderole_view p;
+        anneal_noderole(a, parents[i], &p);
+        for (uint32_t k = 0; k < p.n_tasks; k++)
+            check_passed(s, task, p.first_task + k);
     }
 }
 
@@ -143,7 +169,7 @@ static void check_start(struct sim *s, const struct effects *fx, const struct di
         return;
     }
     s->report->starts++;
-    check_dependencies(s, d->task);
+    check_dependencies(s, d->task, t.v.noderole);
     check_order_of_starts(s, &t);
 }
 
@@ -177,13 +203,15 @@ static bool goes_on(const struct sim *s, uint32_t noderole)
     return false;
 }
 
-/* It left service: whoever needs it starts over, at once and everywhere. */
+/* It left service: whoever needs it starts over, at once and everywhere, but for those who go. */
 static void check_loss(struct sim *s, uint32_t noderole)
 {
     uint32_t n;
+    struct noderole_view v;
     const uint32_t *children = anneal_children(s->server.engine, noderole, &n);
     for (uint32_t i = 0; i < n; i++)
-        if (goes_on(s, children[i]))
+        if (anneal_noderole(s->server.engine, children[i], &v) && v.target != TARGET_ABSENT &&
+            goes_on(s, children[i]))
             sim_fail(s, "loss: noderole %u went out of service, its child %u goes on", noderole,
                      children[i]);
 }
@@ -202,8 +230,8 @@ static void check_change(struct sim *s, const struct change *c)
     struct noderole_view v;
     if (c->table == ROWS_NODEROLE && c->from != c->to &&
         noderole_in_service(c->from, TARGET_RUNNING)) {
-        anneal_noderole(s->server.engine, c->id, &v);
-        if (!noderole_in_service(v.state, v.target))
+        if (anneal_noderole(s->server.engine, c->id, &v) &&
+            !noderole_in_service(v.state, v.target))
             check_loss(s, c->id);
     } else if (c->table == ROWS_NODE && c->to == ALIVE_DEAD && c->from != ALIVE_DEAD) {
         check_death(s, c->id);

@@ -431,10 +431,13 @@ static void book_rewind(struct sim *s)
     struct sim_server *v = &s->server;
     s->tasks.n = anneal_task_end(v->engine);
     s->defs.n = anneal_def_end(v->engine);
-    s->peer.n = anneal_noderole_end(v->engine);
+    s->marks.n = anneal_noderole_end(v->engine);
     for (size_t i = 1; i < s->tasks.n; i++) {
         struct sim_task *t = &s->tasks.at[i];
+        struct task_view now;
         t->turn_mark = s->report->starts;
+        if (anneal_task(v->engine, (uint32_t)i, &now))
+            t->def = now.def;
         if (t->once_group > v->durable) {
             t->once_open = true;
             t->once_group = 0;

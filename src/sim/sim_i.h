@@ -120,6 +120,8 @@ struct sim_task { /* the book: what the outside world saw of a task */
     uint64_t turn_mark;  /* starts, when it last lacked more than its turn */
 };
 
+enum { SIM_PEER = 1, SIM_CROSSED = 2 }; /* others came to need it; it waits for tasks of others */
+
 /* ---- the server ---- */
 enum { SIM_IMAGES_KEPT = 8 };
 struct sim_image { /* memory as it was when a group was closed */
@@ -188,7 +190,7 @@ struct sim {
     VEC(struct sim_node) nodes; /* by id */
     VEC(struct sim_def) defs;   /* by id */
     VEC(struct sim_task) tasks; /* by id */
-    VEC(uint8_t) peer;          /* by noderole: it is a peer that others came to need */
+    VEC(uint8_t) marks;         /* by noderole: SIM_PEER, SIM_CROSSED */
     struct sim_step trace[SIM_TRACE_KEPT];
     struct sim_report *report;
     struct buf scratch;
@@ -223,6 +225,12 @@ void sim_world_probe(struct sim *s, uint32_t node, bool slow);
 /* sim_plan.c */
 bool sim_plan_apply(struct sim *s,
                     uint32_t noderoles); /* false: the server was in no state for it */
+
+/* sim_change.c */
+void sim_change_strike(struct sim *s);
+void sim_change_remove(struct sim *s);
+void sim_change_restore(struct sim *s);
+void sim_change_abandon(struct sim *s);
 
 /* sim_worker.c */
 void sim_net_send(struct sim *s, struct agenda_item item);

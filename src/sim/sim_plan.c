@@ -39,6 +39,13 @@ static void def_draw(struct draft *d, uint32_t i)
         def->flags |= DEF_F_OUTSIDE;
 }
 
+/* Does it live, and is it to stay? */
+static bool wanted(const struct sim *s, uint32_t id)
+{
+    struct noderole_view v;
+    return anneal_noderole(s->server.engine, id, &v) && v.target != TARGET_ABSENT;
+}
+
 /* Some noderole, this plan's or a live one; 0 if there is none. */
 static uint32_t parent_draw(struct draft *d, uint32_t i, uint32_t node)
 {
@@ -52,6 +59,8 @@ static uint32_t parent_draw(struct draft *d, uint32_t i, uint32_t node)
                 return PLAN_NEW | k;
         } else if (d->base_noderole > 1) {
             uint32_t id = rng_from(r, 1, d->base_noderole - 1);
+            if (!wanted(d->sim, id))
+                continue;
             anneal_noderole(d->sim->server.engine, id, &v);
             if (tries == 3 || v.node == node || rng_chance(r, 250))
                 return id;
@@ -159,7 +168,8 @@ static void peers_draw(struct draft *d)
     p->needs = arena_new(&p->mem, struct plan_need, 4);
     for (uint32_t i = 0; i < p->n_noderoles && d->base_noderole > 1 && p->n_needs < 4; i++) {
         uint32_t child = rng_from(r, 1, d->base_noderole - 1);
-        if (p->noderoles[i].n_parents > 0 || d->sim->peer.at[child] || rng_chance(r, 700))
+        if (p->noderoles[i].n_parents > 0 || !wanted(d->sim, child) ||
+            (d->sim->marks.at[child] & SIM_PEER) || rng_chance(r, 700))
             continue;
         p->needs[p->n_needs++] = (struct plan_need){child, PLAN_NEW | i};
     }
@@ -177,19 +187,21 @@ static void tasks_draw(struct draft *d, uint32_t i)
 {
     struct plan *p = d->plan;
     struct rng *r = &d->sim->world;
-    const struct plan_noderole *nr = &p->noderoles[i];
+    struct plan_noderole *nr = &p->noderoles[i];
     bool peer = is_peer(p, i), chain = rng_chance(r, 350), phased = !chain && rng_chance(r, 200);
     uint32_t span = chain ? span_draw(d) : 0;
+    if (phased)
+        nr->flags |= NODEROLE_F_PHASED;
     for (uint32_t k = 0; k < nr->n_tasks; k++) {
         uint32_t at = nr->first_task + k;
         struct plan_task *t = &p->tasks[at];
         struct deps l = {arena_new(&p->mem, uint32_t, DEPS_MOST), 0};
         if (k > 0 && (chain || rng_chance(r, 850)))
             dep_add(&l, PLAN_NEW | (at - 1));
-        for (uint32_t j = 0; j < nr->n_parents; j++) {
-            if (k == 0 || l.n == 0) /* phased: the parent's beginning before ours ... */
-                dep_add(&l, task_of(d, nr->parents[j], !phased));
-            if (phased && k + 1 == nr->n_tasks) /* ... and its end before our end */
+        for (uint32_t j = 0; phased && j < nr->n_parents; j++) {
+            if (k == 0 || l.n == 0) /* the parent's beginning before ours ... */
+                dep_add(&l, task_of(d, nr->parents[j], false));
+            if (k + 1 == nr->n_tasks) /* ... and its end before our end */
                 dep_add(&l, task_of(d, nr->parents[j], true));
         }
         if (!peer && (k == 0 || !chain) && rng_chance(r, 150))
@@ -244,6 +256,17 @@ static struct plan *plan_draw(struct sim *s, uint32_t noderoles)
     return p;
 }
 
+/* Has it an order edge to a task of another? */
+static bool crossed(const struct plan *p, uint32_t i)
+{
+    const struct plan_noderole *nr = &p->noderoles[i];
+    for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
+        for (uint32_t k = 0; k < p->tasks[t].n_deps; k++)
+            if (p->tasks[t].deps[k] - p->base_task - nr->first_task >= nr->n_tasks)
+                return true;
+    return false;
+}
+
 static void book_extend(struct sim *s, const struct plan *p)
 {
     for (uint32_t i = 0; i < p->n_defs; i++) {
@@ -251,9 +274,9 @@ static void book_extend(struct sim *s, const struct plan *p)
         vec_push(&s->defs, ((struct sim_def){d->jig, d->repeat, d->hold, d->flags, d->timeout_ms}));
     }
     for (uint32_t i = 0; i < p->n_noderoles; i++)
-        vec_push(&s->peer, 0);
+        vec_push(&s->marks, crossed(p, i) ? SIM_CROSSED : 0);
     for (uint32_t i = 0; i < p->n_needs; i++)
-        s->peer.at[p->needs[i].parent] = 1;
+        s->marks.at[p->needs[i].parent] |= SIM_PEER;
     for (uint32_t i = 0; i < p->n_tasks; i++) {
         const struct plan_noderole *nr = &p->noderoles[p->tasks[i].noderole - p->base_noderole];
         vec_push(&s->tasks,

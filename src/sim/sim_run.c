@@ -61,10 +61,13 @@ static bool healed(const struct sim *s)
         anneal_noderole_end(v->engine) <= s->want_noderoles)
         return false;
     anneal_totals(v->engine, noderoles, tasks);
-    return tasks[TASK_DONE] + tasks[TASK_SKIPPED] + tasks[TASK_TOLERATED] + 1 ==
-               anneal_task_end(v->engine) &&
-           noderoles[NODEROLE_ACTIVE] + 1 == anneal_noderole_end(v->engine) &&
-           lease_count(v->lease) == 0;
+    for (int i = 0; i < TASK_STATE_COUNT; i++)
+        if (!task_state_passed((enum task_state)i) && tasks[i] > 0)
+            return false;
+    for (int i = 0; i < NODEROLE_STATE_COUNT; i++)
+        if (i != NODEROLE_ACTIVE && noderoles[i] > 0)
+            return false;
+    return lease_count(v->lease) == 0;
 }
 
 static void wedge_write(struct sim *s, struct buf *b)

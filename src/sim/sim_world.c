@@ -117,7 +117,7 @@ void sim_world_make(struct sim *s)
     sim_server_boot(s);
     (void)vec_add(&s->defs);
     (void)vec_add(&s->tasks);
-    (void)vec_add(&s->peer);
+    (void)vec_add(&s->marks);
     workers_make(s);
     for (uint32_t i = 1; i <= s->n_tenants; i++)
         event_must(s, (struct event){.kind = EVENT_TENANT_ADD, .id = i}, NULL);
@@ -147,7 +147,7 @@ void sim_world_free(struct sim *s)
     vec_done(&s->nodes);
     vec_done(&s->defs);
     vec_done(&s->tasks);
-    vec_done(&s->peer);
+    vec_done(&s->marks);
     vec_done(&s->agenda.heap);
     buf_done(&s->scratch);
 }

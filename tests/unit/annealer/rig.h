@@ -242,8 +242,6 @@ static struct plan *rig_plan_new(struct rig *r, const char *text)
             uint32_t *deps = arena_new(&p->mem, uint32_t, 2 * RIG_EDGES), d = 0;
             if (k > 0)
                 deps[d++] = firsts[id] + k - 1;
-            for (uint32_t x = 0; k == 0 && x < nr->n_parents; x++)
-                deps[d++] = firsts[nr->parents[x]] + counts[nr->parents[x]] - 1;
             for (uint32_t x = 0; k == 0 && x < n_after; x++)
                 deps[d++] = firsts[after[x]] + counts[after[x]] - 1;
             p->tasks[p->n_tasks++] = (struct plan_task){.noderole = id,

@@ -49,14 +49,15 @@ static void graph(struct seen *seen)
     rig_init(&r, 2);
     rig_plan(&r, RIG_OP, "a@1 b@2<a");
     is_text(task_why(&r, seen, "a"), "running task 1", "it runs");
-    is_text(task_why(&r, seen, "b"), "waits-for-task task 1", "it waits for a task");
+    is_text(task_why(&r, seen, "b"), "parent-not-in-service noderole 1",
+            "it waits for what it needs");
     is_text(noderole_why(&r, seen, "b"), "parent-not-in-service noderole 1",
             "its parent is not in service");
     is_text(operation_why(&r, seen, RIG_OP), "running task 1", "the operation waits for what runs");
     rig_ok(&r, "a");
     is_text(task_why(&r, seen, "a"), "done task 1", "it is done");
     rig_do(&r, EVENT_NODE_DEAD, 1);
-    is_text(task_why(&r, seen, "b"), "older-attempt-runs task 2, waits-for-task task 1",
+    is_text(task_why(&r, seen, "b"), "older-attempt-runs task 2, parent-not-in-service noderole 1",
             "an older attempt still runs");
     is_text(task_why(&r, seen, "a"), "node-not-alive node 1", "its node is dead");
     is_text(node_why(&r, seen, 1), "node-not-alive node 1", "the node says so");
@@ -128,7 +129,8 @@ static void ends(struct seen *seen)
     rig_step(&r, (struct event){.kind = EVENT_POLICY_SET, .flag = 1});
     rig_fail(&r, "bad");
     is_text(task_why(&r, seen, "bad"), "failed task 1", "it failed");
-    is_text(task_why(&r, seen, "below"), "waits-for-task task 1", "and what hangs on it names it");
+    is_text(task_why(&r, seen, "below"), "parent-not-in-service noderole 1",
+            "and what hangs on it names it");
     is_text(task_why(&r, seen, "next"), "node-frozen node 1", "its node is frozen by an error");
     is_text(node_why(&r, seen, 1), "node-frozen node 1, failed task 1",
             "the node names the failure");
@@ -206,6 +208,32 @@ static void its_turn(struct seen *seen)
     rig_done(&r);
 }
 
+static void removal(struct seen *seen)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a");
+    rig_all_ok(&r, "a b");
+    struct plan *p = rig_plan_new(&r, "");
+    p->changes = arena_new(&p->mem, struct plan_change, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        p->changes[i] = (struct plan_change){
+            .noderole = i + 1, .what = PLAN_C_REMOVE, .first_task = i, .n_tasks = 1};
+        p->tasks[p->n_tasks++] = (struct plan_task){
+            .noderole = i + 1, .def = p->base_def, .weight = 1};
+    }
+    p->n_changes = 2;
+    rig_op_add(&r, 3, 1, CLASS_NORMAL);
+    rig_step(&r, (struct event){.kind = EVENT_PLAN_APPLY, .op = 3, .plan = p});
+    plan_free(p);
+    is_text(noderole_why(&r, seen, "a"), "still-needed noderole 2", "it goes after its child");
+    rig_fail(&r, "b");
+    is_text(rig_op_text(&r, 3), "failed dependency", "and fails with it");
+    rig_do(&r, EVENT_ABANDON, 2);
+    is_text(rig_started(&r), "a", "until the child is gone after all");
+    rig_done(&r);
+}
+
 static void nothing_there(void)
 {
     struct rig r;
@@ -232,6 +260,7 @@ int main(void)
     stalled(&seen);
     suspect(&seen);
     its_turn(&seen);
+    removal(&seen);
     nothing_there();
     for (int i = 0; i < WHY_RULE_COUNT; i++)
         ok(seen.rule[i], "%s was told", why_rule_name((enum why_rule)i));

@@ -361,7 +361,7 @@ int main(void)
 {
     static const struct spoil spoils[] = {
         {"a task is missing", ROWS_TASK, 3, leave_out, "task 4"},
-        {"a noderole is missing", ROWS_NODEROLE, 2, leave_out, "noderole 3"},
+        {"a noderole is missing", ROWS_NODEROLE, 2, leave_out, "noderole 2"},
         {"a noderole on no node", ROWS_NODEROLE, 2, noderole_node, "noderole 2"},
         {"a noderole of no operation", ROWS_NODEROLE, 2, noderole_operation, "noderole 2"},
         {"a noderole in no state", ROWS_NODEROLE, 2, noderole_state, "noderole 2"},

@@ -16,7 +16,7 @@ static void test_weight_then_cohort_then_id(void)
     uint32_t low = draft_noderole(&m, 1, 0, NONE);
     uint32_t light = draft_task(&m, d, 0, 1, NONE), a = draft_task(&m, d, 0, 5, NONE);
     uint32_t b = draft_task(&m, d, 0, 5, NONE);
-    draft_noderole(&m, 1, 0, IDS(low));
+    draft_noderole(&m, 1, NODEROLE_F_PHASED, IDS(low));
     uint32_t high = draft_task(&m, d, 0, 5, NONE), heavy = draft_task(&m, d, 0, 9, NONE);
     draft_apply(&m);
     uint32_t want[] = {heavy, a, b, high, light};

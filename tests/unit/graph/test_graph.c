@@ -90,6 +90,15 @@ static void like_the_naive_one(uint64_t seed)
             graph_link(&g, e.from, e.to);
             vec_push(&m.edges, e);
         }
+        for (uint32_t k = random_below(&seed, 20); k > 0 && m.edges.n > 0; k--) {
+            struct edge e = m.edges.at[random_below(&seed, (uint32_t)m.edges.n)];
+            size_t at = 0; /* the oldest of those that are alike goes */
+            while (m.edges.at[at].from != e.from || m.edges.at[at].to != e.to)
+                at++;
+            memmove(&m.edges.at[at], &m.edges.at[at + 1], (m.edges.n - at - 1) * sizeof e);
+            m.edges.n--;
+            graph_unlink(&g, e.from, e.to);
+        }
         good = equal(&g, &m);
         ok(good, "seed %llu, round %d: %u vertices, %zu edges, both directions",
            (unsigned long long)start, round, m.n, m.edges.n);

@@ -229,7 +229,7 @@ static void test_nonsense(void)
         {"a span that is not", "a task in no span"},
         {"a dependency that is not", "a task that waits for none"},
         {"tasks that overlap", "tasks that are not its noderoles' one after another"},
-        {"a noderole without tasks", "tasks that are not its noderoles' one after another"},
+        {"a noderole without tasks", "a noderole without tasks"},
         {"tasks left over", "tasks without a noderole"},
         {"a pool that is not", "a span of no pool"},
         {"a need without a child", "a need between none"},
@@ -296,11 +296,114 @@ static void test_nonsense(void)
     }
 }
 
+/* Changes of noderoles that live: their tasks come after those of new ones. */
+static struct plan *sample_changes(void)
+{
+    struct plan *p = sample();
+    p->n_tasks = 4;
+    struct plan_task *tasks = arena_new(&p->mem, struct plan_task, 4);
+    for (uint32_t i = 0; i < 3; i++)
+        tasks[i] = p->tasks[i];
+    tasks[3] = (struct plan_task){60, 0 | PLAN_NEW, 1, 0, refs(p, REFS(0), 0), 0};
+    p->tasks = tasks;
+    p->n_changes = 3;
+    p->changes = arena_new(&p->mem, struct plan_change, 3);
+    p->changes[0] = (struct plan_change){.noderole = 50,
+                                         .what = PLAN_C_DATA | PLAN_C_DEFS | PLAN_C_PARENTS,
+                                         .flags = NODEROLE_F_IMPLICIT,
+                                         .data = 7,
+                                         .user = str_of("{\"a\":2}"),
+                                         .defs = refs(p, REFS(0 | PLAN_NEW, 5), 2),
+                                         .n_defs = 2,
+                                         .gains = refs(p, REFS(1 | PLAN_NEW), 1),
+                                         .n_gains = 1,
+                                         .losses = refs(p, REFS(12), 1),
+                                         .n_losses = 1};
+    p->changes[1] = (struct plan_change){
+        .noderole = 60, .what = PLAN_C_TASKS, .user = str_of(""), .first_task = 3, .n_tasks = 1};
+    p->changes[2] = (struct plan_change){
+        .noderole = 70, .what = PLAN_C_REMOVE, .user = str_of(""), .first_task = 4};
+    return p;
+}
+
+static void test_changes(void)
+{
+    SCOPED(plan) *p = sample_changes();
+    SCOPED_BUF(b);
+    SCOPED_BUF(again);
+    struct plan *back = NULL;
+    struct err e = {0};
+    plan_encode(&b, p);
+    is_int(plan_decode(buf_str(&b), &back, &e), 0, "changes survive the journal");
+    plan_encode(&again, back);
+    ok(str_eq(buf_str(&b), buf_str(&again)), "with every field");
+    is_int(back->changes[0].data, 7, "such as data");
+    is_text(back->changes[0].user.s, "{\"a\":2}", "and what they came from");
+    plan_rebase(back, 100, 200, 300, 400, 500);
+    is_int(back->changes[0].defs[0], 100, "a new definition gets its id");
+    is_int(back->changes[0].defs[1], 5, "a known one keeps it");
+    is_int(back->changes[0].gains[0], 201, "a new parent gets its id");
+    is_int(back->changes[0].losses[0], 12, "an old one keeps it");
+    is_int(back->tasks[3].noderole, 60, "a task of a noderole that lives");
+    buf_clear(&again);
+    plan_encode(&again, back);
+    plan_free(back);
+    back = NULL;
+    is_int(plan_decode(buf_str(&again), &back, &e), 0, "moved to their ids they do, too");
+    plan_free(back);
+
+    static const struct {
+        const char *label, *text;
+    } cases[] = {
+        {"a change of nobody", "a change of none"},
+        {"a change of a new noderole", "a change of none"},
+        {"a change that changes nothing", "a change of none"},
+        {"data of one that goes", "a change of one that goes"},
+        {"new tasks and new definitions", "a change that says more than it does"},
+        {"tasks that are not said", "a change that says more than it does"},
+        {"definitions that are not said", "a change that says more than it does"},
+        {"parents that are not said", "a change that says more than it does"},
+        {"no new task", "a change that says more than it does"},
+        {"a definition that is not", "a change to no definition"},
+        {"a parent that is not", "a change to no parent"},
+        {"a loss of nobody", "a change from no parent"},
+        {"a task of another", "a task that is not its noderole's"},
+        {"tasks elsewhere", "tasks that are not its noderoles' one after another"},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
+        SCOPED(plan) *q = sample_changes();
+        SCOPED_BUF(bytes);
+        struct plan_change *c = q->changes;
+        switch (i) {
+        case 0: c[0].noderole = 0; break;
+        case 1: c[0].noderole = 0 | PLAN_NEW; break;
+        case 2: c[2].what = 0; break;
+        case 3: c[2].what |= PLAN_C_DATA; break;
+        case 4: c[0].what |= PLAN_C_TASKS; break;
+        case 5: c[1].what = PLAN_C_DATA; break;
+        case 6: c[0].what &= (uint8_t)~PLAN_C_DEFS; break;
+        case 7: c[0].what &= (uint8_t)~PLAN_C_PARENTS; break;
+        case 8: c[1].n_tasks = 0; break;
+        case 9: c[0].defs = refs(q, REFS(1 | PLAN_NEW, 5), 2); break;
+        case 10: c[0].gains = refs(q, REFS(2 | PLAN_NEW), 1); break;
+        case 11: c[0].losses = refs(q, REFS(0), 1); break;
+        case 12: q->tasks[3].noderole = 61; break;
+        case 13: c[1].first_task = 2; break;
+        }
+        plan_encode(&bytes, q);
+        struct plan *wrong = NULL;
+        is_int(plan_decode(buf_str(&bytes), &wrong, &e), -ERR_CORRUPT, "%s", cases[i].label);
+        has_text(e.text, cases[i].text, "is told");
+        plan_free(wrong);
+    }
+}
+
 int main(void)
 {
     test_rebase();
     test_journal();
     test_damage();
     test_nonsense();
+    test_changes();
     return tap_done();
 }

@@ -25,8 +25,8 @@ struct fake_noderole { /* id = index + 1 */
     VEC(uint32_t) parents;
 };
 struct fake_task { /* id = index + 1 */
-    uint32_t noderole;
-    bool followed; /* by a task of the same noderole */
+    uint32_t noderole, def;
+    uint32_t after[8], n_after; /* positions in its noderole */
 };
 struct fake_deployment {
     const char *name;
@@ -43,7 +43,8 @@ struct fake_world {
     VEC(const char *) inactive;
     VEC(const char *) pools;
     VEC(uint64_t) defs;
-    VEC(uint32_t) on_node, instances, children, sinks; /* last answers */
+    VEC(uint32_t) on_node, instances, children; /* last answers */
+    uint32_t after[8];
     uint32_t n_spans;
 };
 
@@ -121,15 +122,17 @@ static struct planner_ids fake_children(void *ctx, uint32_t id)
     return (struct planner_ids){w->children.at, (uint32_t)w->children.n};
 }
 
-static struct planner_ids fake_sinks(void *ctx, uint32_t id)
+static bool fake_task(void *ctx, uint32_t id, uint32_t position, struct planner_task *ret)
 {
     struct fake_world *w = ctx;
     const struct fake_noderole *n = &w->noderoles.at[id - 1];
-    vec_clear(&w->sinks);
-    for (uint32_t i = 0; i < n->n_tasks; i++)
-        if (!w->tasks.at[n->first_task - 1 + i].followed)
-            vec_push(&w->sinks, n->first_task + i);
-    return (struct planner_ids){w->sinks.at, (uint32_t)w->sinks.n};
+    if (position >= n->n_tasks)
+        return false;
+    const struct fake_task *t = &w->tasks.at[n->first_task - 1 + position];
+    for (uint32_t i = 0; i < t->n_after; i++)
+        w->after[i] = t->after[i];
+    *ret = (struct planner_task){t->def, {w->after, t->n_after}};
+    return true;
 }
 
 static bool fake_jig(void *ctx, struct str name, uint32_t *ret_id, bool *ret_active)
@@ -176,7 +179,7 @@ static void fake_init(struct fake_world *w, const struct catalog *c, uint32_t no
         .on_node = fake_on_node,
         .instances = fake_instances,
         .children = fake_children,
-        .sinks = fake_sinks,
+        .task = fake_task,
         .jig = fake_jig,
         .pool = fake_pool,
         .def = fake_def,
@@ -203,7 +206,6 @@ static void fake_done(struct fake_world *w)
     vec_done(&w->on_node);
     vec_done(&w->instances);
     vec_done(&w->children);
-    vec_done(&w->sinks);
     arena_done(&w->mem);
 }
 
@@ -219,13 +221,37 @@ __attribute__((unused)) static void fake_apply(struct fake_world *w, struct plan
         vec_push(&w->defs, p->defs[i].digest);
     for (uint32_t i = 0; i < p->n_pools; i++)
         vec_push(&w->pools, arena_strndup(&w->mem, p->pools[i].name.s, p->pools[i].name.n));
-    for (uint32_t i = 0; i < p->n_tasks; i++)
-        vec_push(&w->tasks, ((struct fake_task){p->tasks[i].noderole, false}));
-    for (uint32_t i = 0; i < p->n_tasks; i++)
+    for (uint32_t i = 0; i < p->n_tasks; i++) {
+        struct fake_task t = {.noderole = p->tasks[i].noderole, .def = p->tasks[i].def};
+        uint32_t first = t.noderole >= base ? p->noderoles[t.noderole - base].first_task : 0;
+        for (uint32_t c = 0; c < p->n_changes; c++)
+            if (p->changes[c].noderole == t.noderole)
+                first = p->changes[c].first_task;
         for (uint32_t k = 0; k < p->tasks[i].n_deps; k++) {
-            struct fake_task *dep = &w->tasks.at[p->tasks[i].deps[k] - 1];
-            dep->followed |= dep->noderole == p->tasks[i].noderole;
+            uint32_t dep = p->tasks[i].deps[k] - base_task;
+            if (dep < p->n_tasks && p->tasks[dep].noderole == t.noderole && t.n_after < 8)
+                t.after[t.n_after++] = dep - first;
         }
+        vec_push(&w->tasks, t);
+    }
+    for (uint32_t i = 0; i < p->n_changes; i++) {
+        const struct plan_change *c = &p->changes[i];
+        struct fake_noderole *n = &w->noderoles.at[c->noderole - 1];
+        n->data = c->what & PLAN_C_DATA ? c->data : n->data;
+        n->removed |= c->what & PLAN_C_REMOVE;
+        for (uint32_t k = 0; k < c->n_defs; k++)
+            w->tasks.at[n->first_task - 1 + k].def = c->defs[k];
+        if (c->what & (PLAN_C_TASKS | PLAN_C_REMOVE)) {
+            n->first_task = base_task + c->first_task;
+            n->n_tasks = c->n_tasks;
+        }
+        for (uint32_t k = 0; k < c->n_losses; k++)
+            for (size_t x = 0; x < n->parents.n; x++)
+                if (n->parents.at[x] == c->losses[k])
+                    n->parents.at[x] = n->parents.at[--n->parents.n];
+        for (uint32_t k = 0; k < c->n_gains; k++)
+            vec_push(&n->parents, c->gains[k]);
+    }
     for (uint32_t i = 0; i < p->n_noderoles; i++) {
         const struct plan_noderole *r = &p->noderoles[i];
         struct fake_noderole n = {.role = arena_strndup(&w->mem, r->role.s, r->role.n),

@@ -107,7 +107,7 @@ static void test_running(struct rig *g, uint32_t op, uint32_t prepare)
     why(g, "node", "db1");
     told(g, "running", "task", "prepare", arena_printf(&g->mem, "anneal task log %u -f", prepare));
     why(g, "task", rig_id(g, install));
-    told(g, "waits-for-task", "task", "prepare", "none");
+    told(g, "parent-not-in-service", "noderole", "base@db1", "none");
     has_text(rig_text(g, "summary"), "prepare of base@db1) runs since", "what it waits for runs");
     is_int(value_as_int(value_get(reason(g, "running"), "depth"), -1), 1, "one step away");
 

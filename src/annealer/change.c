@@ -1,0 +1,423 @@
+/* change.c - what a plan does to noderoles that live: other data, needs or tasks, or an end
+ *
+ * Replaced tasks are retired: they pass, belong to nobody, and stay as history; an attempt of one
+ * that runs is superseded and keeps its node until it is known to have ended.  A noderole in
+ * service stays there while it runs its new tasks.  One that is to go leaves service at once, waits
+ * for those who need it to be gone (gate.c), runs the tasks of its removal and vanishes
+ * (noderole_fsm.c).
+ *
+ * Everything is checked before anything changes: among others that no new need closes a circle, by
+ * looking upwards from each new parent.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "annealer/annealer_i.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- checking ---- */
+
+static int by_noderole(const void *x, const void *y)
+{
+    const struct plan_change *p = x, *q = y;
+    return (p->noderole > q->noderole) - (p->noderole < q->noderole);
+}
+
+/* Changes stand in the order of ids. */
+static const struct plan_change *change_of(const struct plan *p, uint32_t id)
+{
+    struct plan_change key = {.noderole = id};
+    return p->n_changes ? bsearch(&key, p->changes, p->n_changes, sizeof key, by_noderole) : NULL;
+}
+
+static bool listed(const uint32_t *ids, uint32_t n, uint32_t id)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (ids[i] == id)
+            return true;
+    return false;
+}
+
+struct upwards { /* a search for ancestors, in the graph as it will be */
+    const struct anneal *a;
+    const struct plan *p;
+    uint32_t *seen, search; /* by id, those of the plan included: the last search that met it */
+    VEC(uint32_t) walk;
+};
+
+static void upwards_push(struct upwards *u, uint32_t id)
+{
+    if (u->seen[id] != u->search) {
+        u->seen[id] = u->search;
+        vec_push(&u->walk, id);
+    }
+}
+
+static void upwards_parents(struct upwards *u, uint32_t id)
+{
+    if (id >= u->p->base_noderole) {
+        const struct plan_noderole *r = &u->p->noderoles[id - u->p->base_noderole];
+        for (uint32_t i = 0; i < r->n_parents; i++)
+            upwards_push(u, r->parents[i]);
+        return;
+    }
+    uint32_t n;
+    const uint32_t *parents = graph_in(&u->a->need, id, &n);
+    const struct plan_change *c = change_of(u->p, id);
+    for (uint32_t i = 0; i < n; i++)
+        if (!c || !listed(c->losses, c->n_losses, parents[i]))
+            upwards_push(u, parents[i]);
+    for (uint32_t i = 0; c && i < c->n_gains; i++)
+        upwards_push(u, c->gains[i]);
+    for (uint32_t i = u->a->noderoles.at[id].late; i; i = u->a->late.at[i].next_of_child)
+        upwards_push(u, u->a->late.at[i].parent);
+}
+
+static bool reaches(struct upwards *u, uint32_t from, uint32_t to)
+{
+    u->search++;
+    vec_clear(&u->walk);
+    upwards_push(u, from);
+    while (u->walk.n > 0 && u->seen[to] != u->search)
+        upwards_parents(u, u->walk.at[--u->walk.n]);
+    return u->seen[to] == u->search;
+}
+
+static int check_circles(const struct anneal *a, const struct plan *p, struct err *e)
+{
+    struct upwards u = {.a = a, .p = p};
+    int r = 0;
+    u.seen = xcalloc(a->noderoles.n + p->n_noderoles, sizeof *u.seen);
+    for (uint32_t i = 0; i < p->n_changes && r >= 0; i++) {
+        const struct plan_change *c = &p->changes[i];
+        for (uint32_t k = 0; k < c->n_gains && r >= 0; k++)
+            if (reaches(&u, c->gains[k], c->noderole))
+                r = err_set(e, ERR_CYCLE, "plan: noderole %u would need itself through %u",
+                            c->noderole, c->gains[k]);
+    }
+    vec_done(&u.walk);
+    free(u.seen);
+    return r;
+}
+
+/* Will it be on its way out when the plan is applied? */
+static bool will_go(const struct anneal *a, const struct plan *p, uint32_t id)
+{
+    if (id >= p->base_noderole)
+        return false;
+    const struct plan_change *c = change_of(p, id);
+    if (c && (c->what & (PLAN_C_REMOVE | PLAN_C_TASKS)))
+        return c->what & PLAN_C_REMOVE;
+    return a->noderoles.at[id].target == TARGET_ABSENT;
+}
+
+static int goes(struct err *e, uint32_t parent, uint32_t child)
+{
+    err_set(e, ERR_REFUSED, "plan: noderole %u goes, and noderole %u needs it", parent, child);
+    return err_hint(e, "remove what needs it as well, or give that another parent");
+}
+
+/* Who goes is needed only by those who go. */
+static int check_goers(const struct anneal *a, const struct plan *p, struct err *e)
+{
+    for (uint32_t i = 0; i < p->n_noderoles; i++)
+        for (uint32_t k = 0; k < p->noderoles[i].n_parents; k++)
+            if (will_go(a, p, p->noderoles[i].parents[k]))
+                return goes(e, p->noderoles[i].parents[k], p->base_noderole + i);
+    for (uint32_t i = 0; i < p->n_changes; i++) {
+        const struct plan_change *c = &p->changes[i];
+        uint32_t n;
+        const uint32_t *parents = graph_in(&a->need, c->noderole, &n);
+        bool stays = !will_go(a, p, c->noderole);
+        for (uint32_t k = 0; stays && k < n; k++)
+            if (will_go(a, p, parents[k]) && !listed(c->losses, c->n_losses, parents[k]))
+                return goes(e, parents[k], c->noderole);
+        for (uint32_t k = 0; k < c->n_gains; k++)
+            if (will_go(a, p, c->gains[k]))
+                return goes(e, c->gains[k], c->noderole);
+        const uint32_t *children = graph_out(&a->need, c->noderole, &n);
+        for (uint32_t k = 0; !stays && k < n; k++) {
+            const struct plan_change *child = change_of(p, children[k]);
+            if (!will_go(a, p, children[k]) &&
+                !(child && listed(child->losses, child->n_losses, c->noderole)))
+                return goes(e, c->noderole, children[k]);
+        }
+    }
+    return 0;
+}
+
+static int check_parents(const struct anneal *a, const struct plan *p, const struct plan_change *c,
+                         struct err *e)
+{
+    uint32_t n;
+    const uint32_t *parents = graph_in(&a->need, c->noderole, &n);
+    for (uint32_t i = 0; i < c->n_gains; i++) {
+        uint32_t id = c->gains[i];
+        if (!noderole_exists(a, id) && id - p->base_noderole >= p->n_noderoles)
+            return err_set(e, ERR_NOT_FOUND, "plan: noderole %u cannot need %u, which is gone",
+                           c->noderole, id);
+        if (listed(parents, n, id) || late_sleeps(a, id, c->noderole) || listed(c->gains, i, id))
+            return err_set(e, ERR_INVALID, "plan: noderole %u needs %u already", c->noderole, id);
+    }
+    for (uint32_t i = 0; i < c->n_losses; i++) {
+        uint32_t id = c->losses[i];
+        if ((!listed(parents, n, id) && !late_sleeps(a, id, c->noderole)) ||
+            listed(c->losses, i, id))
+            return err_set(e, ERR_INVALID, "plan: noderole %u does not need %u", c->noderole, id);
+    }
+    return 0;
+}
+
+static int check_change(const struct anneal *a, const struct plan *p, uint32_t i, struct err *e)
+{
+    const struct plan_change *c = &p->changes[i];
+    uint32_t defs = p->base_def + p->n_defs;
+    if (!noderole_exists(a, c->noderole))
+        return err_set(e, ERR_NOT_FOUND, "plan: there is no noderole %u to change", c->noderole);
+    const struct noderole *nr = &a->noderoles.at[c->noderole];
+    if (nr->target == TARGET_ABSENT && !(c->what & (PLAN_C_TASKS | PLAN_C_REMOVE)))
+        return err_set(e, ERR_CONFLICT, "plan: noderole %u is being removed", c->noderole);
+    if ((c->what & PLAN_C_DEFS) && c->n_defs != nr->n_tasks)
+        return err_set(e, ERR_CONFLICT, "plan: noderole %u has %u tasks, not %u", c->noderole,
+                       nr->n_tasks, c->n_defs);
+    for (uint32_t k = 0; k < c->n_defs; k++)
+        if (c->defs[k] == 0 || c->defs[k] >= defs)
+            return err_set(e, ERR_INVALID, "plan: no definition %u", c->defs[k]);
+    for (uint32_t k = 0; (c->what & (PLAN_C_TASKS | PLAN_C_REMOVE)) && k < nr->n_tasks; k++)
+        if (a->task_state[nr->first_task + k] == TASK_FAILED &&
+            a->tasks[nr->first_task + k].reason == REASON_UNCERTAIN) {
+            err_set(e, ERR_CONFLICT, "plan: nobody knows how task %u of noderole %u ended",
+                    nr->first_task + k, c->noderole);
+            return err_hint(e, "`anneal task resolve %u done|failed|again` first",
+                            nr->first_task + k);
+        }
+    return c->what & PLAN_C_PARENTS ? check_parents(a, p, c, e) : 0;
+}
+
+int change_check(const struct anneal *a, const struct plan *p, uint32_t *next_task, struct err *e)
+{
+    bool gains = false;
+    int r = 0;
+    for (uint32_t i = 0; i < p->n_changes && r >= 0; i++) {
+        const struct plan_change *c = &p->changes[i];
+        if ((r = check_change(a, p, i, e)) < 0)
+            return r;
+        if (i > 0 && p->changes[i - 1].noderole >= c->noderole)
+            r = err_set(e, ERR_INVALID, "plan: changes are not in the order of ids at %u",
+                        c->noderole);
+        if (c->what & (PLAN_C_TASKS | PLAN_C_REMOVE)) {
+            if (c->first_task != *next_task || c->n_tasks > NODEROLE_TASKS_MOST)
+                r = err_set(e, ERR_INVALID, "plan: noderole %u gets %u tasks at %u", c->noderole,
+                            c->n_tasks, c->first_task);
+            *next_task += c->n_tasks;
+        }
+        gains |= c->n_gains > 0;
+    }
+    if (r >= 0)
+        r = check_goers(a, p, e);
+    return r >= 0 && gains ? check_circles(a, p, e) : r;
+}
+
+/* ---- doing ---- */
+
+static void task_retire(struct anneal *a, uint32_t t)
+{
+    struct task *task = &a->tasks[t];
+    struct op *op = &a->ops.at[task_op(a, t)];
+    enum task_state s = a->task_state[t];
+    op->counts[s]--;
+    a->totals_task[s]--;
+    if (task->live) {
+        op->live--;
+        a->ops.at[0].live++;
+    }
+    a->unmet[t] -= gate_shuts(a, t);
+    task->noderole = 0;
+    task->flags &= (uint8_t)~TASKF_FIRST;
+    task_changed(a, t);
+}
+
+/* They pass, so that nobody waits for them, and are nobody's from now on. */
+void change_retire_tasks(struct anneal *a, uint32_t id)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    uint32_t end = nr->first_task + nr->n_tasks;
+    bool failed = nr->failed > 0 || nr->dep_failed > 0;
+    for (uint32_t t = nr->first_task; t < end; t++) {
+        enum task_state s = a->task_state[t];
+        a->tasks[t].lane = 0;
+        if (a->tasks[t].live)
+            attempt_supersede(a, t);
+        if (task_state_passed(s))
+            continue;
+        if (s != TASK_PENDING)
+            task_go(a, t, TASKEV_RESET, REASON_CATALOG);
+        task_go(a, t, TASKEV_SKIP, REASON_CATALOG);
+        task_passed_on(a, t);
+    }
+    for (uint32_t t = nr->first_task; failed && t < end; t++)
+        task_unfail_cone(a, t);
+    for (uint32_t t = nr->first_task; t < end; t++)
+        task_retire(a, t);
+    nr->passed = nr->live = nr->ready = nr->failed = nr->dep_failed = nr->cancelled = 0;
+    nr->n_tasks = 0;
+}
+
+static void set_target(struct anneal *a, uint32_t id, enum target target)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    bool shut = gate_shut(a, id), in = noderole_in_service(nr->state, nr->target);
+    nr->target = (uint8_t)target;
+    gate_moved(a, id, shut);
+    if (in && !noderole_in_service(nr->state, nr->target))
+        noderole_left_service(a, id);
+}
+
+/* Before the tasks of the plan are there: what they replace goes.  Needs that end come first, so
+ * that nobody is lost with a parent that it no longer has. */
+void change_begin(struct anneal *a, const struct plan *p, uint32_t op)
+{
+    for (uint32_t i = 0; i < p->n_changes; i++) {
+        const struct plan_change *c = &p->changes[i];
+        for (uint32_t k = 0; k < c->n_losses; k++)
+            if (!late_drop(a, c->losses[k], c->noderole))
+                gate_unlink(a, c->losses[k], c->noderole);
+    }
+    for (uint32_t i = 0; i < p->n_changes; i++) {
+        const struct plan_change *c = &p->changes[i];
+        struct noderole *nr = &a->noderoles.at[c->noderole];
+        bool shut = gate_shut(a, c->noderole);
+        noderole_adopt(a, c->noderole, op);
+        if (c->what & (PLAN_C_TASKS | PLAN_C_DEFS))
+            nr->flags = c->flags;
+        gate_moved(a, c->noderole, shut);
+        if (!(c->what & (PLAN_C_TASKS | PLAN_C_REMOVE)))
+            continue;
+        bool stays = !(c->what & PLAN_C_REMOVE) && noderole_in_service(nr->state, nr->target);
+        set_target(a, c->noderole, c->what & PLAN_C_REMOVE ? TARGET_ABSENT : TARGET_RUNNING);
+        change_retire_tasks(a, c->noderole);
+        nr->generation++;
+        nr->reason = c->what & PLAN_C_REMOVE ? REASON_REMOVED : REASON_CATALOG;
+        nr->mode = (uint8_t)((nr->mode & MODE_DERIVE) | (stays ? MODE_REFRESH : 0));
+    }
+}
+
+/* What must not happen twice does not happen again because it is described anew. */
+static void count_as_done(struct anneal *a, const struct noderole *nr)
+{
+    for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
+        a->tasks[t].done_digest = 1;
+}
+
+/* An attempt that runs counts for the jig of the definition that its task has now, as it will after
+ * a restart. */
+static void move_worker_slot(struct anneal *a, uint32_t t, uint32_t def)
+{
+    uint32_t from = a->defs.at[a->tasks[t].def].jig, to = a->defs.at[def].jig;
+    if (!a->tasks[t].live || !(a->lives.at[a->tasks[t].live].flags & LIVEF_WORKER) || from == to)
+        return;
+    a->jigs.at[from].taken--;
+    a->jigs.at[to].taken++;
+    schedule_jig(a, from);
+}
+
+static void redefine(struct anneal *a, const struct plan_change *c)
+{
+    const struct noderole *nr = &a->noderoles.at[c->noderole];
+    for (uint32_t i = 0; i < c->n_defs; i++) {
+        uint32_t t = nr->first_task + i;
+        if (a->tasks[t].def == c->defs[i])
+            continue;
+        bool queued = a->tasks[t].lane; /* under another jig, it may be: queue again */
+        a->tasks[t].lane = 0;
+        move_worker_slot(a, t, c->defs[i]);
+        a->tasks[t].def = c->defs[i];
+        task_changed(a, t);
+        if (queued)
+            schedule_enqueue(a, t);
+    }
+}
+
+/* When noderoles and tasks of the plan are there. */
+void change_end(struct anneal *a, const struct plan *p)
+{
+    for (uint32_t i = 0; i < p->n_changes; i++) {
+        const struct plan_change *c = &p->changes[i];
+        struct noderole *nr = &a->noderoles.at[c->noderole];
+        if (!(c->what & (PLAN_C_TASKS | PLAN_C_REMOVE)))
+            continue;
+        nr->first_task = p->base_task + c->first_task;
+        nr->n_tasks = (uint16_t)c->n_tasks;
+        if ((c->what & PLAN_C_TASKS) && (nr->flags & NODEROLE_F_DESTRUCTIVE) && nr->run_count > 0)
+            count_as_done(a, nr);
+    }
+    for (uint32_t i = 0; i < p->n_changes; i++)
+        gate_progress(a, p->changes[i].noderole);
+    for (uint32_t i = 0; i < p->n_changes; i++) {
+        const struct plan_change *c = &p->changes[i];
+        struct noderole *nr = &a->noderoles.at[c->noderole];
+        for (uint32_t k = 0; k < c->n_gains; k++)
+            late_add(a, c->gains[k], c->noderole);
+        if (c->what & PLAN_C_DEFS)
+            redefine(a, c);
+        if (c->what & PLAN_C_DATA)
+            nr->data = c->data;
+        noderole_changed(a, c->noderole);
+        noderole_derive_later(a, c->noderole);
+        if (c->what & (PLAN_C_DATA | PLAN_C_DEFS | PLAN_C_PARENTS))
+            ripple_refresh(a, c->noderole, c->what & PLAN_C_DEFS ? REASON_CATALOG : REASON_DATA,
+                           false);
+    }
+}
+
+/* Nothing of it is left to do and nobody needs it. */
+void change_vanish(struct anneal *a, uint32_t id)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    struct node *node = &a->nodes.at[nr->node];
+    uint32_t n, op = nr->op;
+    for (const uint32_t *parents; (parents = graph_in(&a->need, id, &n)), n > 0;)
+        gate_unlink(a, parents[n - 1], id);
+    late_vanish(a, id);
+    a->ops.at[op].gone += nr->n_tasks;
+    change_retire_tasks(a, id);
+    operation_touch(a, op);
+    operation_changed(a, op);
+    uint32_t *at = &node->first_noderole, before = 0;
+    while (*at != id) {
+        before = *at;
+        at = &a->noderoles.at[*at].next_on_node;
+    }
+    *at = nr->next_on_node;
+    if (node->last_noderole == id)
+        node->last_noderole = before;
+    node->noderoles--;
+    a->totals_noderole[NODEROLE_REMOVED]--;
+    *nr = (struct noderole){
+        .state = NODEROLE_REMOVED, .visited = nr->visited, .mode = nr->mode & MODE_DERIVE};
+}
+
+int change_abandon(struct anneal *a, uint32_t id, struct err *e)
+{
+    if (!noderole_exists(a, id))
+        return err_set(e, ERR_NOT_FOUND, "no noderole %u", id);
+    const struct noderole *nr = &a->noderoles.at[id];
+    if (nr->target != TARGET_ABSENT) {
+        err_set(e, ERR_CONFLICT, "noderole %u is not being removed", id);
+        return err_hint(e, "only a removal can be abandoned");
+    }
+    for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++) {
+        enum task_state s = a->task_state[t];
+        if (task_state_passed(s))
+            continue;
+        a->tasks[t].lane = 0;
+        if (a->tasks[t].live)
+            attempt_supersede(a, t);
+        if (s != TASK_PENDING)
+            task_go(a, t, TASKEV_RESET, REASON_ABANDONED);
+        task_go(a, t, TASKEV_SKIP, REASON_ABANDONED);
+        task_passed_on(a, t);
+        task_unfail_cone(a, t);
+    }
+    return 0;
+}

@@ -1,0 +1,119 @@
+/* gate.c - a noderole begins when everything it needs is complete, and goes when nobody needs it
+ *
+ * Needs order by themselves: the first tasks of a noderole (those that wait for no other task of
+ * it) have one more thing to wait for while its gate is shut: while a need-parent has tasks left;
+ * or, for a noderole that is to go, while it has need-children.  That is counted once per
+ * noderole, not per pair of tasks, so edges grow with needs, and the tasks of a parent may be
+ * replaced without its children noticing.  A noderole that says so (NODEROLE_F_PHASED) has order
+ * edges to the tasks of its parents instead.
+ *
+ * Invariants: gate = number of need-parents that are not complete; each first task of a noderole
+ * whose gate is shut has exactly 1 in unmet[] for it.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "annealer/annealer_i.h"
+
+bool gate_shut(const struct anneal *a, uint32_t id)
+{
+    const struct noderole *nr = &a->noderoles.at[id];
+    uint32_t n;
+    if (nr->target == TARGET_ABSENT) {
+        (void)graph_out(&a->need, id, &n);
+        return n > 0;
+    }
+    return nr->gate > 0 && !(nr->flags & NODEROLE_F_PHASED);
+}
+
+void gate_each_first(struct anneal *a, uint32_t id, void (*fn)(struct anneal *a, uint32_t t))
+{
+    const struct noderole *nr = &a->noderoles.at[id];
+    for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
+        if (a->tasks[t].flags & TASKF_FIRST)
+            fn(a, t);
+}
+
+void gate_moved(struct anneal *a, uint32_t id, bool was_shut)
+{
+    bool shut = gate_shut(a, id);
+    if (shut == was_shut)
+        return;
+    gate_each_first(a, id, shut ? task_waits_more : task_waits_less);
+}
+
+void gate_progress(struct anneal *a, uint32_t id)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    bool complete = nr->passed == nr->n_tasks;
+    uint32_t n;
+    if (complete == nr->complete)
+        return;
+    nr->complete = complete;
+    const uint32_t *children = graph_out(&a->need, id, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        bool was = gate_shut(a, children[i]);
+        a->noderoles.at[children[i]].gate += complete ? UINT32_MAX : 1;
+        gate_moved(a, children[i], was);
+    }
+}
+
+void gate_link(struct anneal *a, uint32_t parent, uint32_t child)
+{
+    const struct noderole *p = &a->noderoles.at[parent];
+    struct noderole *c = &a->noderoles.at[child];
+    bool was = gate_shut(a, child), parent_was = gate_shut(a, parent);
+    graph_link(&a->need, parent, child);
+    c->parents_out += !noderole_in_service(p->state, p->target);
+    c->parents_stale += p->state != NODEROLE_ACTIVE;
+    c->gate += !p->complete;
+    gate_moved(a, child, was);
+    gate_moved(a, parent, parent_was);
+    noderole_derive_later(a, child);
+    gate_each_first(a, child, task_join_failure);
+}
+
+void gate_unlink(struct anneal *a, uint32_t parent, uint32_t child)
+{
+    const struct noderole *p = &a->noderoles.at[parent];
+    struct noderole *c = &a->noderoles.at[child];
+    bool was = gate_shut(a, child), parent_was = gate_shut(a, parent);
+    graph_unlink(&a->need, parent, child);
+    c->parents_out -= !noderole_in_service(p->state, p->target);
+    c->parents_stale -= p->state != NODEROLE_ACTIVE;
+    c->gate -= !p->complete;
+    gate_moved(a, child, was);
+    gate_moved(a, parent, parent_was);
+    noderole_derive_later(a, child);
+    noderole_derive_later(a, parent);
+    gate_each_first(a, child, task_unfail);
+    gate_each_first(a, parent, task_unfail);
+}
+
+const uint32_t *gate_waits_for(const struct anneal *a, uint32_t id, uint32_t *ret_n)
+{
+    return a->noderoles.at[id].target == TARGET_ABSENT ? graph_out(&a->need, id, ret_n)
+                                                       : graph_in(&a->need, id, ret_n);
+}
+
+bool gate_shuts(const struct anneal *a, uint32_t t)
+{
+    return (a->tasks[t].flags & TASKF_FIRST) && gate_shut(a, a->tasks[t].noderole);
+}
+
+void gate_mark_first(struct anneal *a, uint32_t t)
+{
+    uint32_t n;
+    const uint32_t *deps = graph_in(&a->order, t, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (a->tasks[deps[i]].noderole == a->tasks[t].noderole)
+            return;
+    a->tasks[t].flags |= TASKF_FIRST;
+}
+
+uint32_t gate_count(const struct anneal *a, uint32_t id)
+{
+    uint32_t n, left = 0;
+    const uint32_t *parents = graph_in(&a->need, id, &n);
+    for (uint32_t i = 0; i < n; i++)
+        left += !a->noderoles.at[parents[i]].complete;
+    return left;
+}

@@ -1,0 +1,487 @@
+/* plan_codec.c - a plan written to the journal and read back
+ *
+ * Bytes of a plan: "ANPL", a version, then numbers as LEB128 in their shortest form, digests as
+ * eight bytes little endian, text as a length and its bytes, arrays as a count and their elements.
+ * There is one way to write a plan, so that its bytes can be compared and digested.
+ *
+ * Decoding trusts nothing: a count is believed only if that many elements of the least size could
+ * still follow, so that a few damaged bytes cannot ask for gigabytes.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model/plan.h"
+
+#include <endian.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "model/states.h"
+
+enum { PLAN_VERSION = 1 };
+static const char plan_magic[4] = {'A', 'N', 'P', 'L'};
+
+/* --- writing --- */
+
+static void put_number(struct buf *b, uint64_t v)
+{
+    char bytes[10];
+    size_t n = 0;
+    do {
+        bytes[n] = (char)(v & 0x7f);
+        v >>= 7;
+        bytes[n] |= v ? (char)0x80 : 0;
+        n++;
+    } while (v);
+    buf_put(b, bytes, n);
+}
+
+static void put_digest(struct buf *b, uint64_t v)
+{
+    v = htole64(v);
+    buf_put(b, &v, sizeof v);
+}
+
+static void put_text(struct buf *b, struct str s)
+{
+    put_number(b, s.n);
+    buf_put(b, s.s, s.n);
+}
+
+static void put_refs(struct buf *b, const uint32_t *refs, uint32_t n)
+{
+    put_number(b, n);
+    for (uint32_t i = 0; i < n; i++)
+        put_number(b, refs[i]);
+}
+
+static void put_def(struct buf *b, const struct plan_def *d)
+{
+    put_text(b, d->name);
+    put_text(b, d->role);
+    put_number(b, d->jig);
+    put_digest(b, d->digest);
+    buf_putc(b, (char)d->repeat);
+    buf_putc(b, (char)d->hold);
+    buf_putc(b, (char)d->flags);
+    put_number(b, d->retries);
+    put_number(b, d->backoff_ms);
+    put_number(b, d->timeout_ms);
+    put_number(b, d->deadline_ms);
+    put_text(b, d->body);
+}
+
+static void put_noderole(struct buf *b, const struct plan_noderole *r)
+{
+    put_text(b, r->role);
+    put_number(b, r->node);
+    put_number(b, r->deployment);
+    put_number(b, r->cohort);
+    buf_putc(b, (char)r->flags);
+    put_digest(b, r->data);
+    put_text(b, r->user);
+    put_number(b, r->first_task);
+    put_number(b, r->n_tasks);
+    put_refs(b, r->parents, r->n_parents);
+}
+
+static void put_task(struct buf *b, const struct plan_task *t)
+{
+    put_number(b, t->noderole);
+    put_number(b, t->def);
+    put_number(b, t->weight);
+    put_number(b, t->span);
+    put_refs(b, t->deps, t->n_deps);
+}
+
+static void put_change(struct buf *b, const struct plan_change *c)
+{
+    put_number(b, c->noderole);
+    buf_putc(b, (char)c->what);
+    buf_putc(b, (char)c->flags);
+    put_digest(b, c->data);
+    put_text(b, c->user);
+    put_refs(b, c->defs, c->n_defs);
+    put_number(b, c->first_task);
+    put_number(b, c->n_tasks);
+    put_refs(b, c->gains, c->n_gains);
+    put_refs(b, c->losses, c->n_losses);
+}
+
+void plan_encode(struct buf *b, const struct plan *p)
+{
+    buf_put(b, plan_magic, sizeof plan_magic);
+    buf_putc(b, PLAN_VERSION);
+    put_number(b, p->catalog);
+    buf_putc(b, p->rebased);
+    if (p->rebased) {
+        put_number(b, p->base_def);
+        put_number(b, p->base_noderole);
+        put_number(b, p->base_task);
+        put_number(b, p->base_span);
+        put_number(b, p->base_pool);
+    }
+    put_number(b, p->n_defs);
+    for (uint32_t i = 0; i < p->n_defs; i++)
+        put_def(b, &p->defs[i]);
+    put_number(b, p->n_noderoles);
+    for (uint32_t i = 0; i < p->n_noderoles; i++)
+        put_noderole(b, &p->noderoles[i]);
+    put_number(b, p->n_tasks);
+    for (uint32_t i = 0; i < p->n_tasks; i++)
+        put_task(b, &p->tasks[i]);
+    put_number(b, p->n_spans);
+    for (uint32_t i = 0; i < p->n_spans; i++)
+        put_refs(b, p->spans[i].pools, p->spans[i].n_pools);
+    put_number(b, p->n_pools);
+    for (uint32_t i = 0; i < p->n_pools; i++) {
+        put_text(b, p->pools[i].name);
+        put_number(b, p->pools[i].size);
+    }
+    put_number(b, p->n_needs);
+    for (uint32_t i = 0; i < p->n_needs; i++) {
+        put_number(b, p->needs[i].child);
+        put_number(b, p->needs[i].parent);
+    }
+    put_number(b, p->n_changes);
+    for (uint32_t i = 0; i < p->n_changes; i++)
+        put_change(b, &p->changes[i]);
+}
+
+/* --- reading --- */
+
+/* Once something is wrong, everything read is 0 and the error stays that of the first fault. */
+struct source {
+    struct arena *arena;
+    const unsigned char *at, *start, *end;
+    const char *fault; /* what could not be read, NULL while all is well */
+    size_t fault_at;
+};
+
+static void fault(struct source *s, const char *what)
+{
+    if (s->fault)
+        return;
+    s->fault = what;
+    s->fault_at = (size_t)(s->at - s->start);
+    s->at = s->end;
+}
+
+static uint64_t take_number(struct source *s, uint64_t max, const char *what)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0; s->at < s->end && shift < 64; shift += 7) {
+        unsigned char c = *s->at++;
+        if (shift == 63 && c > 1)
+            break;
+        v |= (uint64_t)(c & 0x7f) << shift;
+        if (c & 0x80)
+            continue;
+        if ((c == 0 && shift) || v > max) /* a longer form of a number, or one out of range */
+            break;
+        return v;
+    }
+    fault(s, what);
+    return 0;
+}
+
+static uint32_t take_u32(struct source *s, const char *what)
+{
+    return (uint32_t)take_number(s, UINT32_MAX, what);
+}
+
+/* A count of elements that take at least `least` bytes each. */
+static uint32_t take_count(struct source *s, size_t least, const char *what)
+{
+    uint64_t n = take_number(s, PLAN_NEW - 1, what);
+    if (n > (size_t)(s->end - s->at) / least)
+        fault(s, what);
+    return s->fault ? 0 : (uint32_t)n;
+}
+
+static uint8_t take_byte(struct source *s, uint8_t max, const char *what)
+{
+    if (s->at < s->end && *s->at <= max)
+        return *s->at++;
+    fault(s, what);
+    return 0;
+}
+
+static uint64_t take_digest(struct source *s, const char *what)
+{
+    uint64_t v;
+    if (s->end - s->at < (ptrdiff_t)sizeof v) {
+        fault(s, what);
+        return 0;
+    }
+    memcpy(&v, s->at, sizeof v);
+    s->at += sizeof v;
+    return le64toh(v);
+}
+
+static struct str take_text(struct source *s, const char *what)
+{
+    uint32_t n = take_count(s, 1, what);
+    struct str t = {arena_strndup(s->arena, (const char *)s->at, n), n};
+    s->at += n;
+    return t;
+}
+
+static const uint32_t *take_refs(struct source *s, uint32_t *ret_n, const char *what)
+{
+    uint32_t n = take_count(s, 1, what);
+    uint32_t *refs = arena_new(s->arena, uint32_t, n);
+    for (uint32_t i = 0; i < n; i++)
+        refs[i] = take_u32(s, what);
+    *ret_n = n;
+    return refs;
+}
+
+static void take_def(struct source *s, struct plan_def *d)
+{
+    d->name = take_text(s, "name of a definition");
+    d->role = take_text(s, "role of a definition");
+    d->jig = take_u32(s, "jig of a definition");
+    d->digest = take_digest(s, "digest of a definition");
+    d->repeat = take_byte(s, REPEAT_COUNT - 1, "repeat of a definition");
+    d->hold = take_byte(s, HOLD_COUNT - 1, "hold of a definition");
+    d->flags = take_byte(s, DEF_F_SURVIVES_REBOOT | DEF_F_TAKES_DOWN | DEF_F_OUTSIDE,
+                         "flags of a definition");
+    d->retries = take_u32(s, "retries of a definition");
+    d->backoff_ms = take_number(s, UINT64_MAX, "back-off of a definition");
+    d->timeout_ms = take_number(s, UINT64_MAX, "timeout of a definition");
+    d->deadline_ms = take_number(s, UINT64_MAX, "deadline of a definition");
+    d->body = take_text(s, "body of a definition");
+}
+
+static void take_noderole(struct source *s, struct plan_noderole *r)
+{
+    r->role = take_text(s, "role of a noderole");
+    r->node = take_u32(s, "node of a noderole");
+    r->deployment = take_u32(s, "deployment of a noderole");
+    r->cohort = take_u32(s, "cohort of a noderole");
+    r->flags = take_byte(s, NODEROLE_F_ALL, "flags of a noderole");
+    r->data = take_digest(s, "data of a noderole");
+    r->user = take_text(s, "user data of a noderole");
+    r->first_task = take_u32(s, "tasks of a noderole");
+    r->n_tasks = take_u32(s, "tasks of a noderole");
+    r->parents = take_refs(s, &r->n_parents, "parents of a noderole");
+}
+
+static void take_task(struct source *s, struct plan_task *t)
+{
+    t->noderole = take_u32(s, "noderole of a task");
+    t->def = take_u32(s, "definition of a task");
+    t->weight = take_u32(s, "weight of a task");
+    t->span = take_u32(s, "span of a task");
+    t->deps = take_refs(s, &t->n_deps, "dependencies of a task");
+}
+
+static void take_change(struct source *s, struct plan_change *c)
+{
+    c->noderole = take_u32(s, "noderole of a change");
+    c->what = take_byte(s, PLAN_C_ALL, "kind of a change");
+    c->flags = take_byte(s, NODEROLE_F_ALL, "flags of a change");
+    c->data = take_digest(s, "data of a change");
+    c->user = take_text(s, "user data of a change");
+    c->defs = take_refs(s, &c->n_defs, "definitions of a change");
+    c->first_task = take_u32(s, "tasks of a change");
+    c->n_tasks = take_u32(s, "tasks of a change");
+    c->gains = take_refs(s, &c->n_gains, "new parents of a change");
+    c->losses = take_refs(s, &c->n_losses, "old parents of a change");
+}
+
+/* Least sizes of the elements, as the functions above read them. */
+enum {
+    DEF_LEAST = 19,
+    NODEROLE_LEAST = 17,
+    TASK_LEAST = 5,
+    POOL_LEAST = 2,
+    NEED_LEAST = 2,
+    CHANGE_LEAST = 17,
+};
+
+static void take_plan(struct source *s, struct plan *p)
+{
+    p->catalog = take_u32(s, "catalog");
+    p->rebased = take_byte(s, 1, "mark of a rebased plan");
+    if (p->rebased) {
+        p->base_def = take_u32(s, "first definition");
+        p->base_noderole = take_u32(s, "first noderole");
+        p->base_task = take_u32(s, "first task");
+        p->base_span = take_u32(s, "first span");
+        p->base_pool = take_u32(s, "first pool");
+    }
+    p->n_defs = take_count(s, DEF_LEAST, "number of definitions");
+    p->defs = arena_new(&p->mem, struct plan_def, p->n_defs);
+    for (uint32_t i = 0; i < p->n_defs; i++)
+        take_def(s, &p->defs[i]);
+    p->n_noderoles = take_count(s, NODEROLE_LEAST, "number of noderoles");
+    p->noderoles = arena_new(&p->mem, struct plan_noderole, p->n_noderoles);
+    for (uint32_t i = 0; i < p->n_noderoles; i++)
+        take_noderole(s, &p->noderoles[i]);
+    p->n_tasks = take_count(s, TASK_LEAST, "number of tasks");
+    p->tasks = arena_new(&p->mem, struct plan_task, p->n_tasks);
+    for (uint32_t i = 0; i < p->n_tasks; i++)
+        take_task(s, &p->tasks[i]);
+    p->n_spans = take_count(s, 1, "number of spans");
+    p->spans = arena_new(&p->mem, struct plan_span, p->n_spans);
+    for (uint32_t i = 0; i < p->n_spans; i++)
+        p->spans[i].pools = take_refs(s, &p->spans[i].n_pools, "pools of a span");
+    p->n_pools = take_count(s, POOL_LEAST, "number of pools");
+    p->pools = arena_new(&p->mem, struct plan_pool, p->n_pools);
+    for (uint32_t i = 0; i < p->n_pools; i++) {
+        p->pools[i].name = take_text(s, "name of a pool");
+        p->pools[i].size = take_u32(s, "size of a pool");
+    }
+    p->n_needs = take_count(s, NEED_LEAST, "number of needs");
+    p->needs = arena_new(&p->mem, struct plan_need, p->n_needs);
+    for (uint32_t i = 0; i < p->n_needs; i++) {
+        p->needs[i].child = take_u32(s, "child of a need");
+        p->needs[i].parent = take_u32(s, "parent of a need");
+    }
+    p->n_changes = take_count(s, CHANGE_LEAST, "number of changes");
+    p->changes = arena_new(&p->mem, struct plan_change, p->n_changes);
+    for (uint32_t i = 0; i < p->n_changes; i++)
+        take_change(s, &p->changes[i]);
+}
+
+/* --- what must hold between the parts --- */
+
+/* A kind of object of this plan: how many, and where its ids begin once rebased. */
+struct range {
+    uint32_t base, n;
+    bool rebased;
+};
+
+static bool ref_ok(struct range r, uint32_t ref)
+{
+    if (ref & PLAN_NEW)
+        return !r.rebased && (ref & ~PLAN_NEW) < r.n;
+    return ref != 0;
+}
+
+static bool refs_ok(struct range r, const uint32_t *refs, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!ref_ok(r, refs[i]))
+            return false;
+    return true;
+}
+
+static bool range_ok(struct range r)
+{
+    return !r.rebased || (r.base && r.base < PLAN_NEW && r.n <= PLAN_NEW - r.base);
+}
+
+static const char *task_wrong(const struct plan *p, uint32_t task, uint32_t owner)
+{
+    const struct plan_task *t = &p->tasks[task];
+    struct range spans = {p->base_span, p->n_spans, p->rebased};
+
+    if (t->noderole != owner)
+        return "a task that is not its noderole's";
+    if (!ref_ok((struct range){p->base_def, p->n_defs, p->rebased}, t->def))
+        return "a task without a definition";
+    if (t->span && t->span - (spans.rebased ? spans.base : 1) >= spans.n)
+        return "a task in no span";
+    if (!refs_ok((struct range){p->base_task, p->n_tasks, p->rebased}, t->deps, t->n_deps))
+        return "a task that waits for none";
+    return NULL;
+}
+
+/* Tasks [*next, *next + n) are the owner's; moves on. */
+static const char *tasks_wrong(const struct plan *p, uint32_t first, uint32_t n, uint32_t owner,
+                               uint32_t *next)
+{
+    if (first != *next || n > p->n_tasks - *next)
+        return "tasks that are not its noderoles' one after another";
+    for (; *next < first + n; (*next)++) {
+        const char *wrong = task_wrong(p, *next, owner);
+        if (wrong)
+            return wrong;
+    }
+    return NULL;
+}
+
+static const char *change_wrong(const struct plan *p, const struct plan_change *c, uint32_t *next)
+{
+    struct range noderoles = {p->base_noderole, p->n_noderoles, p->rebased};
+    bool tasks = c->what & (PLAN_C_TASKS | PLAN_C_REMOVE);
+
+    if (!c->noderole || c->noderole & PLAN_NEW || !c->what)
+        return "a change of none";
+    if ((c->what & PLAN_C_REMOVE) && (c->what & (PLAN_C_TASKS | PLAN_C_DATA)))
+        return "a change of one that goes";
+    if (((c->what & PLAN_C_DEFS) && tasks) || ((c->what & PLAN_C_TASKS) && !c->n_tasks) ||
+        (!tasks && (c->n_tasks || c->first_task)) || !(c->what & PLAN_C_DEFS) != !c->n_defs ||
+        (!(c->what & PLAN_C_PARENTS) && (c->n_gains || c->n_losses)))
+        return "a change that says more than it does";
+    if (!refs_ok((struct range){p->base_def, p->n_defs, p->rebased}, c->defs, c->n_defs))
+        return "a change to no definition";
+    if (!refs_ok(noderoles, c->gains, c->n_gains))
+        return "a change to no parent";
+    for (uint32_t i = 0; i < c->n_losses; i++)
+        if (!c->losses[i] || c->losses[i] & PLAN_NEW)
+            return "a change from no parent";
+    return tasks ? tasks_wrong(p, c->first_task, c->n_tasks, c->noderole, next) : NULL;
+}
+
+static const char *plan_wrong(const struct plan *p)
+{
+    struct range noderoles = {p->base_noderole, p->n_noderoles, p->rebased};
+    struct range pools = {p->base_pool, p->n_pools, p->rebased};
+    const char *wrong;
+    uint32_t next = 0;
+
+    if (!range_ok((struct range){p->base_def, p->n_defs, p->rebased}) || !range_ok(noderoles) ||
+        !range_ok((struct range){p->base_task, p->n_tasks, p->rebased}) ||
+        !range_ok((struct range){p->base_span, p->n_spans, p->rebased}) || !range_ok(pools))
+        return "ids out of range";
+    for (uint32_t i = 0; i < p->n_noderoles; i++) {
+        const struct plan_noderole *r = &p->noderoles[i];
+        uint32_t owner = p->rebased ? p->base_noderole + i : (i | PLAN_NEW);
+        if (!r->n_tasks)
+            return "a noderole without tasks";
+        if (!refs_ok(noderoles, r->parents, r->n_parents))
+            return "a noderole under none";
+        if ((wrong = tasks_wrong(p, r->first_task, r->n_tasks, owner, &next)))
+            return wrong;
+    }
+    for (uint32_t i = 0; i < p->n_changes; i++)
+        if ((wrong = change_wrong(p, &p->changes[i], &next)))
+            return wrong;
+    if (next != p->n_tasks)
+        return "tasks without a noderole";
+    for (uint32_t i = 0; i < p->n_spans; i++)
+        if (!refs_ok(pools, p->spans[i].pools, p->spans[i].n_pools))
+            return "a span of no pool";
+    for (uint32_t i = 0; i < p->n_needs; i++)
+        if (!p->needs[i].child || p->needs[i].child & PLAN_NEW ||
+            !ref_ok(noderoles, p->needs[i].parent))
+            return "a need between none";
+    return NULL;
+}
+
+int plan_decode(struct str from, struct plan **ret_p, struct err *e)
+{
+    SCOPED(plan) *p = plan_new();
+    const unsigned char *start = (const unsigned char *)from.s;
+    struct source s = {&p->mem, start, start, start + from.n, NULL, 0};
+
+    if (from.n <= sizeof plan_magic || memcmp(from.s, plan_magic, sizeof plan_magic))
+        return err_set(e, ERR_CORRUPT, "not a plan");
+    if (from.s[sizeof plan_magic] != PLAN_VERSION)
+        return err_set(e, ERR_CORRUPT, "a plan of version %d; this program reads version %d",
+                       (unsigned char)from.s[sizeof plan_magic], PLAN_VERSION);
+    s.at += sizeof plan_magic + 1;
+    take_plan(&s, p);
+    if (!s.fault && s.at != s.end)
+        fault(&s, "end");
+    if (s.fault)
+        return err_set(e, ERR_CORRUPT, "damaged plan: bad %s at byte %zu", s.fault, s.fault_at);
+    const char *wrong = plan_wrong(p);
+    if (wrong)
+        return err_set(e, ERR_CORRUPT, "damaged plan: %s", wrong);
+    *ret_p = p;
+    p = NULL;
+    return 0;
+}

@@ -1,0 +1,179 @@
+/* expand_change.c - what becomes of noderoles that live: redefined in place, replaced, or taken
+ * down
+ *
+ * A role of another generation is compared with the tasks that live: if they are as many, in the
+ * same order, only definitions differ, and each task gets its new one; else all are replaced. Under
+ * one_by_one they are always replaced, since the chain over the noderoles is made of order edges.
+ * Removal is the tasks of `stop`, then those of `remove`.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "planner/expand_i.h"
+
+/* The steps that take a noderole of this role down, in order. */
+static const struct catalog_action *down_action(const struct catalog_role *role, int i)
+{
+    static const char *const names[] = {"stop", "remove"};
+    return catalog_action_get(role, str_of(names[i]));
+}
+
+static uint32_t down_count(const struct catalog_role *role)
+{
+    uint32_t n = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct catalog_action *a = down_action(role, i);
+        n += a ? a->n_steps : 0;
+    }
+    return n;
+}
+
+/* Do its live tasks wait for each other as the steps of the role do? */
+static bool same_shape(struct expansion *x, const struct role_plan *rp, uint32_t noderole)
+{
+    const struct planner_world *w = x->b->world;
+    const struct catalog_action *a = rp->converge;
+    struct planner_task t;
+    for (uint32_t i = 0; i < a->n_steps; i++) {
+        const struct catalog_step *step = &a->steps[a->order[i]];
+        if (!w->task(w->ctx, noderole, i, &t) || t.after.n != step->n_after)
+            return false;
+        for (uint32_t k = 0; k < step->n_after; k++)
+            if (t.after.at[k] != rp->place[step->after[k]])
+                return false;
+    }
+    return !w->task(w->ctx, noderole, a->n_steps, &t);
+}
+
+static bool same_defs(struct expansion *x, const struct role_plan *rp, uint32_t noderole)
+{
+    const struct planner_world *w = x->b->world;
+    struct planner_task t;
+    for (uint32_t i = 0; i < rp->converge->n_steps; i++)
+        if (!w->task(w->ctx, noderole, i, &t) || t.def != rp->defs[i])
+            return false;
+    return true;
+}
+
+static void change_decide(struct expansion *x, const struct bind_change *from,
+                          struct plan_change *c)
+{
+    const struct catalog_role *role = from->role == CATALOG_NONE ? NULL
+                                                                 : &x->b->cat->roles[from->role];
+    *c = (struct plan_change){.noderole = from->noderole, .user = str_of("")};
+    if (from->removed) {
+        c->what = PLAN_C_REMOVE;
+        c->n_tasks = role ? down_count(role) : 0;
+        return;
+    }
+    if (from->has_data) {
+        c->what |= PLAN_C_DATA;
+        c->data = from->data;
+        c->user = expand_user(x, from->user);
+    }
+    if (from->n_gains || from->n_losses)
+        c->what |= PLAN_C_PARENTS;
+    if (!role)
+        return;
+    struct role_plan *rp = expand_role(x, from->role);
+    bool shape = same_shape(x, rp, from->noderole);
+    c->flags = expand_flags(role);
+    if (!shape || from->back ||
+        (role->strategy == STRATEGY_ONE_BY_ONE && !same_defs(x, rp, from->noderole))) {
+        c->what |= PLAN_C_TASKS;
+        c->n_tasks = rp->converge->n_steps;
+    } else if (!same_defs(x, rp, from->noderole)) {
+        c->what |= PLAN_C_DEFS;
+        vec_clear(&x->refs);
+        for (uint32_t i = 0; i < rp->converge->n_steps; i++)
+            vec_push(&x->refs, rp->defs[i]);
+        c->defs = expand_refs(x);
+        c->n_defs = rp->converge->n_steps;
+    }
+}
+
+uint64_t expand_changes_count(struct expansion *x)
+{
+    struct bind *b = x->b;
+    struct plan *p = x->plan;
+    uint64_t tasks = 0;
+    p->changes = arena_new(&p->mem, struct plan_change, b->changes.n);
+    for (size_t i = 0; i < b->changes.n; i++) {
+        struct plan_change *c = &p->changes[p->n_changes];
+        change_decide(x, &b->changes.at[i], c);
+        if (!c->what)
+            continue; /* this generation wants of it what it is already */
+        b->changes.at[p->n_changes++] = b->changes.at[i];
+        tasks += c->n_tasks;
+    }
+    b->changes.n = p->n_changes;
+    return tasks;
+}
+
+/* A chain of actions; the first steps of each wait for the last of the one before. */
+static void down_fill(struct expansion *x, const struct catalog_role *role,
+                      const struct plan_change *c)
+{
+    struct plan *p = x->plan;
+    uint32_t at = c->first_task;
+    const uint32_t *before = NULL;
+    uint32_t n_before = 0;
+    for (int i = 0; i < 2; i++) {
+        const struct catalog_action *a = down_action(role, i);
+        if (!a || !a->n_steps)
+            continue;
+        uint32_t *place = arena_new(&x->b->scratch, uint32_t, a->n_steps);
+        bool *followed = arena_new(&x->b->scratch, bool, a->n_steps);
+        for (uint32_t k = 0; k < a->n_steps; k++) {
+            const struct catalog_step *step = &a->steps[a->order[k]];
+            place[a->order[k]] = at + k;
+            struct plan_task *t = &p->tasks[at + k];
+            *t = (struct plan_task){c->noderole, expand_def(x, role, step), 1, 0, before, n_before};
+            if (!step->n_after)
+                continue;
+            uint32_t *deps = arena_new(&p->mem, uint32_t, step->n_after);
+            for (uint32_t d = 0; d < step->n_after; d++) {
+                deps[d] = place[step->after[d]] | PLAN_NEW;
+                followed[step->after[d]] = true;
+            }
+            t->deps = deps;
+            t->n_deps = step->n_after;
+        }
+        vec_clear(&x->refs);
+        for (uint32_t k = 0; k < a->n_steps; k++)
+            if (!followed[k])
+                vec_push(&x->refs, place[k] | PLAN_NEW);
+        before = expand_refs(x);
+        n_before = (uint32_t)x->refs.n;
+        at += a->n_steps;
+    }
+}
+
+static const uint32_t *refs_placed(struct expansion *x, const uint32_t *refs, uint32_t n)
+{
+    vec_clear(&x->refs);
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(&x->refs, bind_ref_placed(x->b, refs[i]));
+    return expand_refs(x);
+}
+
+void expand_changes_fill(struct expansion *x, uint32_t first_task)
+{
+    for (uint32_t i = 0; i < x->plan->n_changes; i++) {
+        const struct bind_change *from = &x->b->changes.at[i];
+        struct plan_change *c = &x->plan->changes[i];
+        if (c->what & PLAN_C_PARENTS) {
+            c->gains = refs_placed(x, from->gains, from->n_gains);
+            c->n_gains = from->n_gains;
+            c->losses = refs_placed(x, from->losses, from->n_losses);
+            c->n_losses = from->n_losses;
+        }
+        if (!(c->what & (PLAN_C_TASKS | PLAN_C_REMOVE)))
+            continue;
+        c->first_task = first_task;
+        first_task += c->n_tasks;
+        if (c->what & PLAN_C_TASKS)
+            expand_converge(x, expand_role(x, from->role), from->role, from->noderole,
+                            c->first_task);
+        else if (from->role != CATALOG_NONE)
+            down_fill(x, &x->b->cat->roles[from->role], c);
+    }
+}

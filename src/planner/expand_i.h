@@ -1,0 +1,43 @@
+/* expand_i.h - the tasks of a plan in the making, shared by expand.c and expand_change.c */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PLANNER_EXPAND_I_H
+#define PLANNER_EXPAND_I_H
+
+#include "planner/bind_i.h"
+
+struct role_plan { /* what is the same for all noderoles of a role */
+    const struct catalog_action *converge;
+    uint32_t *defs;             /* refs, by position */
+    uint32_t *place;            /* position of each step */
+    uint32_t *sinks, n_sinks;   /* positions that no other step waits for */
+    uint32_t last;              /* first task of the one before, under one_by_one; BIND_NONE */
+    const uint32_t *span_pools; /* STRATEGY_ROLLING: refs; else NULL */
+    uint32_t n_span_pools;
+};
+struct expansion {
+    struct bind *b;
+    struct plan *plan;
+    struct role_plan **roles; /* by role of the catalog, NULL until met */
+    struct strmap pools;      /* name -> ref */
+    VEC(struct plan_def) new_defs;
+    VEC(struct plan_pool) new_pools;
+    VEC(struct plan_span) spans;
+    VEC(uint32_t) refs; /* being collected */
+};
+
+/* expand.c */
+struct role_plan *expand_role(struct expansion *x, uint32_t role);
+uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
+                    const struct catalog_step *step);
+const uint32_t *expand_refs(struct expansion *x); /* those collected, copied to the plan */
+struct str expand_user(struct expansion *x, const struct value *user); /* as JSON; "" for none */
+uint8_t expand_flags(const struct catalog_role *role);
+/* Tasks [first, ...) of the plan are the converge action of the role, for the noderole `owner`. */
+void expand_converge(struct expansion *x, struct role_plan *rp, uint32_t role, uint32_t owner,
+                     uint32_t first);
+
+/* expand_change.c: what each change comes to, and how many tasks they bring; then those tasks. */
+uint64_t expand_changes_count(struct expansion *x);
+void expand_changes_fill(struct expansion *x, uint32_t first_task);
+
+#endif

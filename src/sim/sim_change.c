@@ -1,0 +1,293 @@
+/* sim_change.c - commits over what lives: other data, definitions, tasks and needs; removal, and
+ * second thoughts about it
+ *
+ * Draws plans without new noderoles.  The engine may refuse one (a circle, an outcome that nobody
+ * knows, a parent that goes): that is counted, and must have changed nothing.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/sim_i.h"
+
+#include <stdlib.h>
+
+enum { CHANGES_MOST = 6, CASCADE_MOST = 40, TASKS_MOST = 3 };
+
+struct draft_change {
+    struct sim *sim;
+    struct plan *plan;
+    uint32_t ids[CASCADE_MOST], n;
+};
+
+static const struct anneal *engine(const struct draft_change *d)
+{
+    return d->sim->server.engine;
+}
+
+static void id_add(struct draft_change *d, uint32_t id)
+{
+    for (uint32_t i = 0; i < d->n; i++)
+        if (d->ids[i] == id)
+            return;
+    if (d->n < CASCADE_MOST)
+        d->ids[d->n++] = id;
+}
+
+static int by_id(const void *x, const void *y)
+{
+    const uint32_t *p = x, *q = y;
+    return (*p > *q) - (*p < *q);
+}
+
+static bool any_noderole(struct draft_change *d, bool going)
+{
+    struct noderole_view v;
+    uint32_t end = anneal_noderole_end(engine(d)), from = rng_below(&d->sim->chaos, end);
+    for (uint32_t i = 0; i < end; i++)
+        if (anneal_noderole(engine(d), (from + i) % end, &v) &&
+            (v.target == TARGET_ABSENT) == going) {
+            id_add(d, (from + i) % end);
+            return true;
+        }
+    return false;
+}
+
+/* New tasks for it, one after the other, of definitions that are known. */
+static void tasks_draw(struct draft_change *d, struct plan_change *c, uint32_t least)
+{
+    struct rng *r = &d->sim->chaos;
+    struct plan *p = d->plan;
+    c->first_task = p->n_tasks;
+    c->n_tasks = rng_from(r, least, TASKS_MOST);
+    for (uint32_t i = 0; i < c->n_tasks; i++) {
+        uint32_t *deps = arena_new(&p->mem, uint32_t, 1);
+        deps[0] = PLAN_NEW | (p->n_tasks - 1);
+        p->tasks[p->n_tasks++] = (struct plan_task){
+            .noderole = c->noderole,
+            .def = rng_from(r, 1, anneal_def_end(engine(d)) - 1),
+            .weight = c->n_tasks - i,
+            .deps = deps,
+            .n_deps = i > 0};
+    }
+}
+
+/* Definitions of the same kind: the book knows how often a task may start. */
+static void defs_draw(struct draft_change *d, struct plan_change *c, const struct noderole_view *v)
+{
+    uint32_t *defs = arena_new(&d->plan->mem, uint32_t, v->n_tasks);
+    for (uint32_t i = 0; i < v->n_tasks; i++) {
+        uint32_t was = d->sim->tasks.at[v->first_task + i].def;
+        const struct sim_def *x = &d->sim->defs.at[was];
+        uint32_t to = rng_from(&d->sim->chaos, 1, anneal_def_end(engine(d)) - 1);
+        const struct sim_def *y = &d->sim->defs.at[to];
+        defs[i] = x->repeat == y->repeat && x->flags == y->flags ? to : was;
+    }
+    c->defs = defs;
+    c->n_defs = v->n_tasks;
+}
+
+/* Order edges and needs together must make no circle, which planners see to: so a new parent, and
+ * all above it, wait for nothing but their parents. */
+static bool plain_ancestors(const struct draft_change *d, uint32_t id)
+{
+    VEC(uint32_t) walk = {0};
+    bool plain = true;
+    vec_push(&walk, id);
+    for (size_t i = 0; i < walk.n && plain; i++) {
+        struct noderole_view v;
+        uint32_t n;
+        plain = anneal_noderole(engine(d), walk.at[i], &v) && walk.n < 500 &&
+                !(d->sim->marks.at[walk.at[i]] & SIM_CROSSED);
+        const uint32_t *parents = plain ? anneal_parents(engine(d), walk.at[i], &n) : (n = 0, NULL);
+        for (uint32_t k = 0; k < n; k++)
+            vec_push(&walk, parents[k]);
+    }
+    vec_done(&walk);
+    return plain;
+}
+
+static void parents_draw(struct draft_change *d, struct plan_change *c)
+{
+    struct rng *r = &d->sim->chaos;
+    uint32_t n, *gains = arena_new(&d->plan->mem, uint32_t, 1),
+                *losses = arena_new(&d->plan->mem, uint32_t, 1);
+    const uint32_t *parents = anneal_parents(engine(d), c->noderole, &n);
+    if (n > 0 && rng_chance(r, 600)) {
+        losses[0] = parents[rng_below(r, n)];
+        c->losses = losses;
+        c->n_losses = 1;
+    }
+    gains[0] = rng_from(r, 1, anneal_noderole_end(engine(d)) - 1);
+    if (rng_chance(r, 600) && plain_ancestors(d, gains[0])) {
+        c->gains = gains;
+        c->n_gains = 1;
+    }
+}
+
+static void change_draw(struct draft_change *d, struct plan_change *c, uint32_t id)
+{
+    struct rng *r = &d->sim->chaos;
+    struct noderole_view v;
+    anneal_noderole(engine(d), id, &v);
+    *c = (struct plan_change){.noderole = id, .flags = v.flags, .user = str_of("")};
+    if (rng_chance(r, 400)) {
+        c->what |= PLAN_C_DATA;
+        c->data = rng_below(r, 4);
+    }
+    /* Order edges of a phased one name tasks: it keeps its needs, and others keep off its tasks. */
+    bool phased = v.flags & NODEROLE_F_PHASED;
+    if (rng_chance(r, 400) && !phased) {
+        c->what |= PLAN_C_PARENTS;
+        parents_draw(d, c);
+    }
+    if (rng_chance(r, 300)) {
+        c->what |= PLAN_C_DEFS;
+        defs_draw(d, c, &v);
+    } else if (rng_chance(r, 400) || c->what == 0) {
+        c->what |= PLAN_C_TASKS;
+        tasks_draw(d, c, 1);
+    }
+}
+
+static bool plan_feed(struct draft_change *d)
+{
+    struct sim *s = d->sim;
+    struct plan *p = d->plan;
+    uint32_t op = OPERATION_STANDING, life = s->server.life;
+    if (rng_chance(&s->chaos, 700)) {
+        op = anneal_operation_end(engine(d));
+        struct event add = {.kind = EVENT_OPERATION_ADD,
+                            .id = op,
+                            .n = rng_from(&s->chaos, 1, s->n_tenants),
+                            .flag = CLASS_NORMAL};
+        if (sim_server_feed(s, &add, NULL) < 0 || !sim_server_ready(s) || s->server.life != life ||
+            s->report->failed)
+            return false;
+    }
+    plan_rebase(p, anneal_def_end(engine(d)), anneal_noderole_end(engine(d)),
+                anneal_task_end(engine(d)), anneal_span_end(engine(d)), anneal_pool_end(engine(d)));
+    uint32_t first = (uint32_t)s->tasks.n;
+    for (uint32_t i = 0; i < p->n_tasks; i++) {
+        struct noderole_view v;
+        anneal_noderole(engine(d), p->tasks[i].noderole, &v);
+        vec_push(&s->tasks,
+                 ((struct sim_task){
+                     .def = p->tasks[i].def, .node = v.node, .turn_mark = s->report->starts}));
+    }
+    struct event apply = {.kind = EVENT_PLAN_APPLY, .op = op, .plan = p};
+    /* What they are now is booked before the step that may start them, and taken back if refused.
+     */
+    VEC(uint32_t) were = {0};
+    for (uint32_t i = 0; i < p->n_changes; i++) {
+        struct noderole_view v;
+        anneal_noderole(engine(d), p->changes[i].noderole, &v);
+        for (uint32_t k = 0; k < p->changes[i].n_defs; k++) {
+            vec_push(&were, s->tasks.at[v.first_task + k].def);
+            s->tasks.at[v.first_task + k].def = p->changes[i].defs[k];
+        }
+    }
+    uint64_t before = rng_chance(&s->chaos, 50) ? anneal_digest(s->server.engine) : 0;
+    bool done = sim_server_feed(s, &apply, NULL) >= 0;
+    if (!done && s->server.up && s->server.life == life) {
+        size_t at = 0;
+        for (uint32_t i = 0; i < p->n_changes; i++) {
+            struct noderole_view v;
+            anneal_noderole(engine(d), p->changes[i].noderole, &v);
+            for (uint32_t k = 0; k < p->changes[i].n_defs; k++)
+                s->tasks.at[v.first_task + k].def = were.at[at++];
+        }
+        s->tasks.n = first;
+        if (before && anneal_digest(s->server.engine) != before)
+            sim_fail(s, "a refused change changed something");
+    }
+    vec_done(&were);
+    return done;
+}
+
+static struct draft_change *draft_new(struct sim *s)
+{
+    struct draft_change *d = xcalloc(1, sizeof *d);
+    d->sim = s;
+    d->plan = plan_new();
+    d->plan->changes = arena_new(&d->plan->mem, struct plan_change, CASCADE_MOST);
+    d->plan->tasks = arena_new(&d->plan->mem, struct plan_task, CASCADE_MOST * TASKS_MOST);
+    return d;
+}
+
+static void draft_apply(struct draft_change *d)
+{
+    d->plan->n_changes = d->n;
+    if (d->n > 0 && plan_feed(d))
+        d->sim->report->changes += d->n;
+    plan_free(d->plan);
+    free(d);
+}
+
+void sim_change_strike(struct sim *s)
+{
+    struct draft_change *d = draft_new(s);
+    for (uint32_t i = rng_from(&s->chaos, 1, CHANGES_MOST); i > 0; i--)
+        (void)any_noderole(d, false);
+    qsort(d->ids, d->n, sizeof *d->ids, by_id);
+    for (uint32_t i = 0; i < d->n; i++)
+        change_draw(d, &d->plan->changes[i], d->ids[i]);
+    draft_apply(d);
+}
+
+/* One and all that need it, however far; or, now and then, without them, which is refused. */
+void sim_change_remove(struct sim *s)
+{
+    struct draft_change *d = draft_new(s);
+    bool cascade = rng_chance(&s->chaos, 900);
+    if (any_noderole(d, false))
+        for (uint32_t i = 0; cascade && i < d->n; i++) {
+            uint32_t n;
+            const uint32_t *children = anneal_children(engine(d), d->ids[i], &n);
+            for (uint32_t k = 0; k < n; k++) {
+                struct noderole_view v;
+                anneal_noderole(engine(d), children[k], &v);
+                if (v.target != TARGET_ABSENT)
+                    id_add(d, children[k]);
+            }
+        }
+    qsort(d->ids, d->n, sizeof *d->ids, by_id);
+    for (uint32_t i = 0; i < d->n; i++) {
+        struct plan_change *c = &d->plan->changes[i];
+        *c = (struct plan_change){.noderole = d->ids[i], .what = PLAN_C_REMOVE, .user = str_of("")};
+        tasks_draw(d, c, 0);
+    }
+    draft_apply(d);
+}
+
+/* It is wanted after all, with whatever it needs. */
+void sim_change_restore(struct sim *s)
+{
+    struct draft_change *d = draft_new(s);
+    if (any_noderole(d, true))
+        for (uint32_t i = 0; i < d->n; i++) {
+            uint32_t n;
+            const uint32_t *parents = anneal_parents(engine(d), d->ids[i], &n);
+            for (uint32_t k = 0; k < n; k++) {
+                struct noderole_view v;
+                anneal_noderole(engine(d), parents[k], &v);
+                if (v.target == TARGET_ABSENT)
+                    id_add(d, parents[k]);
+            }
+        }
+    qsort(d->ids, d->n, sizeof *d->ids, by_id);
+    for (uint32_t i = 0; i < d->n; i++) {
+        struct plan_change *c = &d->plan->changes[i];
+        *c = (struct plan_change){.noderole = d->ids[i], .what = PLAN_C_TASKS, .user = str_of("")};
+        tasks_draw(d, c, 1);
+    }
+    draft_apply(d);
+}
+
+void sim_change_abandon(struct sim *s)
+{
+    struct draft_change *d = draft_new(s);
+    if (any_noderole(d, true)) {
+        struct event ev = {.kind = EVENT_ABANDON, .id = d->ids[0]};
+        (void)sim_server_feed(s, &ev, &(struct commit_note){.actor = "operator"});
+    }
+    d->n = 0;
+    draft_apply(d);
+}

@@ -1,0 +1,306 @@
+/* test_change.c - plans over what lives: other needs, definitions and tasks, and removal (RFC 01,
+ * section 8)
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rig.h"
+
+enum { CHANGES = 8 };
+
+static struct plan *plan_of_changes(struct rig *r)
+{
+    struct plan *p = rig_plan_new(r, "");
+    p->changes = arena_new(&p->mem, struct plan_change, CHANGES);
+    return p;
+}
+
+static struct plan_change *change(struct rig *r, struct plan *p, const char *name, uint8_t what)
+{
+    struct plan_change *c = &p->changes[p->n_changes++];
+    *c = (struct plan_change){.noderole = rig_nr(r, name).id, .what = what, .user = str_of("")};
+    return c;
+}
+
+/* New tasks for it, one after the other. */
+static void tasks(struct plan *p, struct plan_change *c, uint32_t n)
+{
+    c->first_task = p->n_tasks;
+    c->n_tasks = n;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t *deps = arena_new(&p->mem, uint32_t, 1);
+        deps[0] = p->base_task + p->n_tasks - 1;
+        p->tasks[p->n_tasks++] = (struct plan_task){.noderole = c->noderole,
+                                                    .def = p->base_def,
+                                                    .weight = 1,
+                                                    .deps = deps,
+                                                    .n_deps = i > 0};
+    }
+}
+
+static const uint32_t *one(struct plan *p, uint32_t id)
+{
+    uint32_t *ids = arena_new(&p->mem, uint32_t, 1);
+    ids[0] = id;
+    return ids;
+}
+
+static int apply(struct rig *r, struct plan *p, uint32_t op)
+{
+    rig_op_add(r, op, 1, CLASS_NORMAL);
+    int rc = rig_try(r, (struct event){.kind = EVENT_PLAN_APPLY, .op = op, .plan = p});
+    plan_free(p);
+    return rc;
+}
+
+static int remove_all(struct rig *r, uint32_t op, const char *names[], uint32_t n_tasks)
+{
+    struct plan *p = plan_of_changes(r);
+    for (uint32_t i = 0; names[i]; i++)
+        tasks(p, change(r, p, names[i], PLAN_C_REMOVE), n_tasks);
+    return apply(r, p, op);
+}
+
+static bool gone(const struct rig *r, uint32_t id)
+{
+    struct noderole_view v;
+    return !anneal_noderole(r->a, id, &v);
+}
+
+static void children_go_first(void)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a c@3<b aside@3<a");
+    rig_all_ok(&r, "a b aside c");
+    uint32_t b = rig_nr(&r, "b").id, c = rig_nr(&r, "c").id;
+    is_int(remove_all(&r, 3, (const char *[]){"b", NULL}, 1), -ERR_REFUSED,
+           "what is needed does not go alone");
+    has_text(r.e.text, "noderole 3 needs it", "and who needs it is named");
+    is_int(remove_all(&r, 4, (const char *[]){"b", "c", NULL}, 2), 0, "all that need it go too");
+    is_text(rig_states(&r, "a b c aside"), "ACTIVE REMOVING REMOVING ACTIVE",
+            "out of service at once, and nobody else");
+    is_text(rig_started(&r), "c.1", "children first");
+    rig_ok(&r, "c.1");
+    is_text(rig_started(&r), "c.2", "in their order");
+    rig_ok(&r, "c.2");
+    ok(gone(&r, c), "it vanished");
+    is_text(rig_started(&r), "b.1", "then who it needed");
+    rig_all_ok(&r, "b.1 b.2");
+    ok(gone(&r, b), "gone too");
+    is_text(rig_op_text(&r, 4), "succeeded", "and the operation is over");
+    is_int(rig_op(&r, 4).total, 4, "with its tasks counted");
+    is_int(rig_op(&r, 4).done, 4, "as done");
+    uint32_t n;
+    (void)anneal_children(r.a, rig_nr(&r, "a").id, &n);
+    is_int(n, 1, "nothing hangs on the parent any more");
+    rig_done(&r);
+}
+
+static void nothing_to_run(void)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a");
+    rig_all_ok(&r, "a b");
+    uint32_t a = rig_nr(&r, "a").id, b = rig_nr(&r, "b").id;
+    is_int(remove_all(&r, 3, (const char *[]){"a", "b", NULL}, 0), 0, "removed without a task");
+    ok(gone(&r, a) && gone(&r, b), "gone in the same step");
+    is_text(rig_op_text(&r, 3), "succeeded", "and done");
+    rig_step(&r, (struct event){.kind = EVENT_NODE_GONE, .id = 2});
+    ok(true, "its node may go now");
+    rig_plan(&r, 1, "again@1");
+    rig_ok(&r, "again");
+    is_text(rig_states(&r, "again"), "ACTIVE", "ids go on behind the gap");
+    rig_done(&r);
+}
+
+static void failed_removal(void)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a");
+    rig_all_ok(&r, "a b");
+    uint32_t b = rig_nr(&r, "b").id;
+    is_int(remove_all(&r, 3, (const char *[]){"b", NULL}, 2), 0, "on its way out");
+    rig_fail(&r, "b.1");
+    is_text(rig_states(&r, "a b"), "ACTIVE ERROR", "a failed removal is an error");
+    is_int(rig_nr(&r, "b").target, TARGET_ABSENT, "of one that is to be absent");
+    is_int(rig_try(&r, (struct event){.kind = EVENT_ABANDON, .id = rig_nr(&r, "a").id}),
+           -ERR_CONFLICT, "who stays cannot be abandoned");
+    rig_do(&r, EVENT_RETRY_NODEROLE, b);
+    is_text(rig_started(&r), "b.1", "tried again");
+    rig_fail(&r, "b.1");
+    rig_do(&r, EVENT_ABANDON, b);
+    ok(gone(&r, b), "or given up: it goes with what is left undone");
+    rig_done(&r);
+}
+
+static void second_thoughts(void)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a");
+    rig_all_ok(&r, "a b");
+    is_int(remove_all(&r, 3, (const char *[]){"a", "b", NULL}, 1), 0, "both are to go");
+    is_text(rig_started(&r), "b", "the child's removal runs");
+    struct plan *p = plan_of_changes(&r);
+    tasks(p, change(&r, p, "b", PLAN_C_TASKS), 1);
+    is_int(apply(&r, p, 4), -ERR_REFUSED, "one cannot stay whose parent goes");
+    p = plan_of_changes(&r);
+    tasks(p, change(&r, p, "a", PLAN_C_TASKS), 1);
+    tasks(p, change(&r, p, "b", PLAN_C_TASKS), 1);
+    is_int(apply(&r, p, 5), 0, "wanted again, both");
+    is_text(rig_states(&r, "a b"), "TRANSITION BLOCKED", "the parent begins");
+    rig_ok(&r, "a");
+    is_text(rig_started(&r), "", "the old attempt still holds the child's node");
+    rig_done(&r);
+}
+
+static void tasks_replaced_in_service(void)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1:2 b@2<a");
+    rig_all_ok(&r, "a.1 a.2 b");
+    uint32_t old = rig_nr(&r, "a").first_task;
+    struct plan *p = plan_of_changes(&r);
+    tasks(p, change(&r, p, "a", PLAN_C_TASKS), 3);
+    is_int(apply(&r, p, 3), 0, "other tasks");
+    is_text(rig_states(&r, "a b"), "STALE ACTIVE", "it stays in service");
+    is_text(rig_started(&r), "a.1", "and runs the new ones");
+    struct task_view v;
+    anneal_task(r.a, old, &v);
+    is_int(v.noderole, 0, "the old ones are history");
+    rig_all_ok(&r, "a.1 a.2");
+    is_text(rig_states(&r, "a b"), "STALE ACTIVE", "until the last has passed");
+    rig_ok(&r, "a.3");
+    is_text(rig_states(&r, "a b"), "ACTIVE ACTIVE", "then it is as it should be");
+    rig_done(&r);
+}
+
+static void destructive_is_not_repeated(void)
+{
+    struct rig r;
+    rig_init(&r, 1);
+    rig_plan(&r, RIG_OP, "a@1!d");
+    rig_ok(&r, "a");
+    struct plan *p = plan_of_changes(&r);
+    struct plan_change *c = change(&r, p, "a", PLAN_C_TASKS);
+    c->flags = NODEROLE_F_DESTRUCTIVE;
+    tasks(p, c, 2);
+    is_int(apply(&r, p, 3), 0, "described anew");
+    is_text(rig_started(&r), "", "what must not happen twice does not");
+    is_text(rig_states(&r, "a"), "ACTIVE", "and is done");
+    is_int(remove_all(&r, 4, (const char *[]){"a", NULL}, 1), 0, "its removal");
+    is_text(rig_started(&r), "a", "does happen");
+    rig_done(&r);
+}
+
+static void redefined(void)
+{
+    struct rig r;
+    rig_init(&r, 1);
+    rig_plan(&r, RIG_OP, "a@1:2");
+    rig_all_ok(&r, "a.1 a.2");
+    struct plan *p = plan_of_changes(&r);
+    struct plan_change *c = change(&r, p, "a", PLAN_C_DEFS);
+    uint32_t *defs = arena_new(&p->mem, uint32_t, 2), first = rig_view(&r, "a.1").def;
+    p->defs[0].digest = 99;
+    defs[0] = first;
+    defs[1] = p->base_def;
+    c->defs = defs;
+    c->n_defs = 1;
+    is_int(apply(&r, p, 3), -ERR_CONFLICT, "not as many as it has tasks");
+    p = plan_of_changes(&r);
+    c = change(&r, p, "a", PLAN_C_DEFS);
+    c->defs = defs = arena_new(&p->mem, uint32_t, 2);
+    c->n_defs = 2;
+    defs[0] = first;
+    defs[1] = p->base_def;
+    uint32_t t = rig_nr(&r, "a").first_task;
+    is_int(apply(&r, p, 4), 0, "one of two");
+    is_int(rig_nr(&r, "a").first_task, t, "the tasks are the same");
+    is_text(rig_started(&r), "a.1", "and run again");
+    ok(rig_view(&r, "a.2").def != first, "with the new definition");
+    rig_done(&r);
+}
+
+static void needs_change(void)
+{
+    struct rig r;
+    rig_init(&r, 4);
+    rig_plan(&r, RIG_OP, "a@1 b@2 c@3<a below@4<c");
+    rig_all_ok(&r, "a b c below");
+    struct plan *p = plan_of_changes(&r);
+    struct plan_change *c = change(&r, p, "a", PLAN_C_PARENTS);
+    c->gains = one(p, rig_nr(&r, "below").id);
+    c->n_gains = 1;
+    is_int(apply(&r, p, 3), -ERR_CYCLE, "a need that closes a circle is refused");
+    p = plan_of_changes(&r);
+    c = change(&r, p, "c", PLAN_C_PARENTS);
+    c->gains = one(p, rig_nr(&r, "a").id);
+    c->n_gains = 1;
+    is_int(apply(&r, p, 4), -ERR_INVALID, "one that is there too");
+    p = plan_of_changes(&r);
+    c = change(&r, p, "c", PLAN_C_PARENTS);
+    c->losses = one(p, rig_nr(&r, "b").id);
+    c->n_losses = 1;
+    is_int(apply(&r, p, 5), -ERR_INVALID, "and the end of one that is not");
+    p = plan_of_changes(&r);
+    uint32_t a = rig_nr(&r, "a").id;
+    tasks(p, change(&r, p, "a", PLAN_C_REMOVE), 0);
+    c = change(&r, p, "c", PLAN_C_PARENTS);
+    c->gains = one(p, rig_nr(&r, "b").id);
+    c->losses = one(p, a);
+    c->n_gains = c->n_losses = 1;
+    is_int(apply(&r, p, 6), 0, "another parent, and the old one goes");
+    ok(gone(&r, a), "it is gone");
+    is_text(rig_states(&r, "b c below"), "ACTIVE STALE ACTIVE", "nobody was lost with it");
+    is_text(rig_started(&r), "c", "who has another parent runs again");
+    rig_ok(&r, "c");
+    rig_do(&r, EVENT_NODE_DEAD, 2);
+    is_text(rig_states(&r, "c below"), "BLOCKED BLOCKED", "and depends on that one now");
+    rig_done(&r);
+}
+
+static void uncertain_is_not_forgotten(void)
+{
+    struct rig r;
+    rig_init(&r, 1);
+    rig_def(&r, (struct plan_def){.repeat = REPEAT_ONCE});
+    rig_plan(&r, RIG_OP, "a@1=1");
+    rig_answer(&r, "a", OUTCOME_LOST);
+    is_int(remove_all(&r, 3, (const char *[]){"a", NULL}, 1), -ERR_CONFLICT,
+           "what nobody knows is settled first");
+    has_text(r.e.hint, "anneal task resolve", "with the command for it");
+    rig_done(&r);
+}
+
+static void removal_waits_for_its_node(void)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a");
+    rig_all_ok(&r, "a b");
+    is_int(remove_all(&r, 3, (const char *[]){"a", "b", NULL}, 1), 0, "both are to go");
+    rig_do(&r, EVENT_NODE_DEAD, 2);
+    is_text(rig_states(&r, "a b"), "REMOVING REMOVING", "on a dead node nothing can be removed");
+    rig_seen(&r, 2, 102, 2);
+    is_text(rig_started(&r), "b", "back, it goes on");
+    rig_all_ok(&r, "b a");
+    rig_done(&r);
+}
+
+int main(void)
+{
+    children_go_first();
+    nothing_to_run();
+    failed_removal();
+    second_thoughts();
+    tasks_replaced_in_service();
+    destructive_is_not_repeated();
+    redefined();
+    needs_change();
+    uncertain_is_not_forgotten();
+    removal_waits_for_its_node();
+    return tap_done();
+}

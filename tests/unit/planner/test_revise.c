@@ -1,0 +1,217 @@
+/* test_revise.c - differences become plans: added, changed, redefined, removed (RFC 06, section 5)
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tap.h"
+
+#include "fake_world.h"
+
+#define BASE                                                                                       \
+    "barclamp: t\n"                                                                                \
+    "roles:\n"                                                                                     \
+    "  - {name: base}\n"
+
+static const char *const before = BASE
+    "  - name: db\n"
+    "    jig: shell\n"
+    "    requires: [base]\n"
+    "    attributes: {port: {schema: {type: integer}, default: 1}}\n"
+    "    actions:\n"
+    "      converge: [{name: one, params: {command: a}}, {name: two, params: {command: b}}]\n"
+    "      stop: [{name: halt, params: {command: h}}]\n"
+    "      remove: [{name: drop, params: {command: d}}, {name: wipe, requires: [],\n"
+    "               params: {command: w}}]\n"
+    "  - {name: other, requires: [base]}\n"
+    "  - {name: rival, conflicts: [db]}\n";
+
+static const char *const other_command = BASE
+    "  - name: db\n"
+    "    jig: shell\n"
+    "    requires: [base]\n"
+    "    attributes: {port: {schema: {type: integer}, default: 1}}\n"
+    "    actions:\n"
+    "      converge: [{name: one, params: {command: a}}, {name: two, params: {command: c}}]\n"
+    "  - {name: other, requires: [base]}\n";
+
+static const char *const more_steps = BASE
+    "  - name: db\n"
+    "    jig: shell\n"
+    "    attributes: {port: {schema: {type: integer}, default: 1}}\n"
+    "    actions:\n"
+    "      converge: [{name: one, params: {command: a}}, {name: two, params: {command: b}},\n"
+    "                 {name: three, params: {command: c}}]\n";
+
+struct bed {
+    struct catalog *c;
+    struct fake_world w;
+    uint32_t base, db;
+};
+
+static void bed_init(struct bed *d)
+{
+    struct bind_item items[] = {{str_of("base"), 1, NULL}, {str_of("db"), 2, NULL}};
+    struct bind_request req = {.deployment = 1, .items = items, .n_items = 2};
+    struct plan *p;
+    struct err e;
+    d->c = fake_catalog(before);
+    fake_init(&d->w, d->c, 3);
+    if (planner_bind(d->c, &d->w.face, &req, &p, NULL, &e) < 0)
+        ok(false, "bound: %s", e.text);
+    fake_apply(&d->w, p);
+    plan_free(p);
+    d->base = 1;
+    d->db = 2;
+}
+
+static void bed_done(struct bed *d)
+{
+    fake_done(&d->w);
+    catalog_unref(d->c);
+}
+
+static struct plan *revise(struct bed *d, const char *text, const struct revise_request *req,
+                           struct err *e)
+{
+    struct catalog *c = text ? fake_catalog(text) : catalog_ref(d->c);
+    struct plan *p = NULL;
+    (void)planner_revise(c, &d->w.face, req, &p, e);
+    catalog_unref(c);
+    return p;
+}
+
+static struct plan *revise_one(struct bed *d, const char *text, struct revise_change change)
+{
+    struct revise_request req = {.deployment = 1, .changed = &change, .n_changed = 1};
+    struct err e;
+    struct plan *p = revise(d, text, &req, &e);
+    if (!p)
+        ok(false, "revised: %s", e.text);
+    return p;
+}
+
+static void nothing_changed(void)
+{
+    struct bed d;
+    bed_init(&d);
+    struct plan *p = revise_one(&d, NULL, (struct revise_change){.noderole = d.db});
+    is_int(p->n_changes, 0, "the same generation and the same data are no change");
+    plan_free(p);
+    p = revise_one(&d, NULL, (struct revise_change){.noderole = d.db, .back = true});
+    is_int(p->changes[0].what, PLAN_C_TASKS, "who was on its way out gets its tasks anew");
+    plan_free(p);
+    bed_done(&d);
+}
+
+static void data_changed(void)
+{
+    struct bed d;
+    struct err e;
+    SCOPED_ARENA(mem);
+    struct value *user = value_map(&mem), *bad = value_map(&mem);
+    bed_init(&d);
+    value_put_int(&mem, user, "port", 7);
+    value_put_text(&mem, bad, "port", "x");
+    struct plan *p = revise_one(&d, NULL, (struct revise_change){.noderole = d.db, .user = user});
+    is_int(p->n_changes, 1, "one noderole is changed");
+    is_int(p->changes[0].what, PLAN_C_DATA, "in its data only");
+    is_text(p->changes[0].user.s, "{\"port\":7}", "which are kept as given");
+    is_int(p->n_tasks, 0, "no task is made");
+    fake_apply(&d.w, p);
+    plan_free(p);
+    struct revise_change wrong = {.noderole = d.db, .user = bad};
+    struct revise_request req = {.deployment = 1, .changed = &wrong, .n_changed = 1};
+    ok(!revise(&d, NULL, &req, &e), "data that break the role are refused");
+    has_text(e.text, "db@n2", "naming the noderole");
+    bed_done(&d);
+}
+
+static void other_generation(void)
+{
+    struct bed d;
+    bed_init(&d);
+    struct plan *p = revise_one(&d, other_command, (struct revise_change){.noderole = d.db});
+    is_int(p->changes[0].what, PLAN_C_DEFS, "another command is another definition, in place");
+    is_int(p->changes[0].n_defs, 2, "one for each task");
+    is_int(p->n_defs, 1, "and only what differs is new");
+    ok(p->changes[0].defs[0] < PLAN_NEW && p->changes[0].defs[1] == (PLAN_NEW | 0),
+       "the first is as it was");
+    plan_free(p);
+    p = revise_one(&d, more_steps, (struct revise_change){.noderole = d.db});
+    is_int(p->changes[0].what, PLAN_C_TASKS, "other steps replace the tasks");
+    is_int(p->changes[0].n_tasks, 3, "all of them");
+    is_int(p->tasks[0].weight, 3, "with their weights");
+    plan_free(p);
+    struct revise_change gone = {.noderole = d.base};
+    struct revise_request req = {.deployment = 1, .changed = &gone, .n_changed = 1};
+    struct err e;
+    ok(!revise(&d, "barclamp: t\nroles: [{name: db}]\n", &req, &e),
+       "a role that the generation does not have");
+    has_text(e.text, "has no role base", "is named");
+    gone.removed = true;
+    p = revise(&d, "barclamp: t\nroles: [{name: db}]\n", &req, &e);
+    ok(p && p->changes[0].what == PLAN_C_REMOVE && p->changes[0].n_tasks == 0,
+       "but can be removed, with nothing to run");
+    plan_free(p);
+    bed_done(&d);
+}
+
+static void removed(void)
+{
+    struct bed d;
+    bed_init(&d);
+    struct plan *p = revise_one(&d, NULL,
+                                (struct revise_change){.noderole = d.db, .removed = true});
+    is_int(p->changes[0].what, PLAN_C_REMOVE, "removal");
+    is_int(p->changes[0].n_tasks, 3, "stop and remove");
+    is_int(p->tasks[0].n_deps, 0, "stop begins");
+    ok(p->tasks[1].n_deps == 1 && p->tasks[1].deps[0] == PLAN_NEW, "remove waits for it");
+    ok(p->tasks[2].n_deps == 1 && p->tasks[2].deps[0] == PLAN_NEW, "all of its first tasks do");
+    is_int(p->tasks[0].weight, 2, "weights");
+    fake_apply(&d.w, p);
+    plan_free(p);
+    bed_done(&d);
+}
+
+static void added(void)
+{
+    struct bed d;
+    struct err e;
+    bed_init(&d);
+    uint32_t parents[] = {d.base}, chosen[] = {PLAN_NEW | 0, d.base};
+    struct revise_entry entries[] = {{str_of("db"), 3, NULL, parents, 1},
+                                     {str_of("other"), 3, NULL, chosen, 2}};
+    struct revise_change change = {.noderole = d.db, .losses = parents, .n_losses = 1};
+    struct revise_request req = {1, entries, 2, &change, 1};
+    uint32_t gains[] = {PLAN_NEW | 0};
+    change.gains = gains;
+    change.n_gains = 1;
+    struct plan *p = revise(&d, NULL, &req, &e);
+    ok(p, "added and changed in one plan");
+    is_int(p->n_noderoles, 2, "two new ones");
+    is_int(p->noderoles[0].cohort, 1, "above what was chosen for them");
+    ok(p->noderoles[1].n_parents == 2 && p->noderoles[1].parents[0] == (PLAN_NEW | 0),
+       "as chosen, without looking for it again");
+    is_int(p->changes[0].what, PLAN_C_PARENTS, "other needs");
+    ok(p->changes[0].gains[0] == (PLAN_NEW | 0) && p->changes[0].losses[0] == d.base,
+       "by their places in the plan");
+    plan_free(p);
+    struct revise_entry rival = {str_of("rival"), 2, NULL, NULL, 0};
+    req = (struct revise_request){1, &rival, 1, NULL, 0};
+    ok(!revise(&d, NULL, &req, &e), "what conflicts is refused");
+    change = (struct revise_change){.noderole = d.db, .removed = true};
+    req.changed = &change;
+    req.n_changed = 1;
+    p = revise(&d, NULL, &req, &e);
+    ok(p, "unless the other goes with the same commit");
+    plan_free(p);
+    bed_done(&d);
+}
+
+int main(void)
+{
+    nothing_changed();
+    data_changed();
+    other_generation();
+    removed();
+    added();
+    return tap_done();
+}
