@@ -254,6 +254,44 @@ CREATE TABLE aside (
     body BLOB NOT NULL
 ) STRICT;
 
+CREATE TABLE name (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE doc (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE trie (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    body BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE snapshot (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    deployment INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    author TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 3),
+    root INTEGER NOT NULL,
+    base INTEGER NOT NULL,
+    catalog INTEGER NOT NULL,
+    operation INTEGER NOT NULL,
+    ended_ms INTEGER NOT NULL,
+    message TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE idempotent (
     id INTEGER PRIMARY KEY,
     tenant INTEGER NOT NULL,

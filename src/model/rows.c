@@ -68,6 +68,18 @@ static const struct row_column attempt_columns[] = {ROW_ATTEMPT(X)};
 #define X(type, name, role) COLUMN(row_aside, type, name, role)
 static const struct row_column aside_columns[] = {ROW_ASIDE(X)};
 #undef X
+#define X(type, name, role) COLUMN(row_name, type, name, role)
+static const struct row_column name_columns[] = {ROW_NAME(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_doc, type, name, role)
+static const struct row_column doc_columns[] = {ROW_DOC(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_trie, type, name, role)
+static const struct row_column trie_columns[] = {ROW_TRIE(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_snapshot, type, name, role)
+static const struct row_column snapshot_columns[] = {ROW_SNAPSHOT(X)};
+#undef X
 #define X(type, name, role) COLUMN(row_idempotent, type, name, role)
 static const struct row_column idempotent_columns[] = {ROW_IDEMPOTENT(X)};
 #undef X

@@ -250,6 +250,36 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, tenant, FIX)                                                                            \
     X(U32, realm, FIX)                                                                             \
     X(BLOB, body, FIX)
+#define ROW_NAME(X) /* of a role, as desired state calls it whatever the catalog */                \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, text, FIX)
+#define ROW_DOC(X) /* data given by users, each content once */                                    \
+    X(U64, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, text, FIX)
+#define ROW_TRIE(X) /* a node of a persistent map (model/pmap.h) */                                \
+    X(U64, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(BLOB, body, FIX)
+#define ROW_SNAPSHOT(X)                                                                            \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U32, deployment, FIX)                                                                        \
+    X(U32, number, FIX) /* in the history of its deployment */                                     \
+    X(TEXT, author, FIX)                                                                           \
+    X(U64, created_ms, FIX)                                                                        \
+    X(U8, state, DYN)                                                                              \
+    X(U64, root, DYN) /* its map */                                                                \
+    X(U64, base, DYN) /* the map it was proposed from */                                           \
+    X(U32, catalog, DYN)                                                                           \
+    X(U32, operation, DYN) /* that committed it */                                                 \
+    X(U64, ended_ms, DYN)  /* committed, or recalled */                                            \
+    X(TEXT, message, DYN)
 #define ROW_IDEMPOTENT(X)                                                                          \
     X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -278,6 +308,10 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(ATTEMPT, attempt)                                                                            \
     X(ASIDE, aside)                                                                                \
     X(IDEMPOTENT, idempotent)                                                                      \
+    X(NAME, name)                                                                                  \
+    X(DOC, doc)                                                                                    \
+    X(TRIE, trie)                                                                                  \
+    X(SNAPSHOT, snapshot)                                                                          \
     X(PLAN, plan)                                                                                  \
     X(JOURNAL, journal)
 
@@ -344,6 +378,18 @@ struct row_plan {
 };
 struct row_aside {
     ROW_ASIDE(X)
+};
+struct row_name {
+    ROW_NAME(X)
+};
+struct row_doc {
+    ROW_DOC(X)
+};
+struct row_trie {
+    ROW_TRIE(X)
+};
+struct row_snapshot {
+    ROW_SNAPSHOT(X)
 };
 struct row_idempotent {
     ROW_IDEMPOTENT(X)

@@ -21,6 +21,7 @@ static const char *const hold_names[] = {HOLDS(PAIR_TEXT)};
 static const char *const reach_names[] = {REACHES(PAIR_TEXT)};
 static const char *const class_names[] = {CLASSES(PAIR_TEXT)};
 static const char *const target_names[] = {TARGETS(PAIR_TEXT)};
+static const char *const snapshot_state_names[] = {SNAPSHOT_STATES(PAIR_TEXT)};
 static const char *const reason_names[] = {REASONS(PAIR_TEXT)};
 #undef ID_TEXT
 #undef PAIR_TEXT
@@ -49,6 +50,7 @@ NAME_OF(hold_name, enum hold, hold_names, HOLD_COUNT)
 NAME_OF(reach_name, enum reach, reach_names, REACH_COUNT)
 NAME_OF(start_class_name, enum start_class, class_names, CLASS_COUNT)
 NAME_OF(target_name, enum target, target_names, TARGET_COUNT)
+NAME_OF(snapshot_state_name, enum snapshot_state, snapshot_state_names, SNAPSHOT_STATE_COUNT)
 NAME_OF(reason_name, enum reason, reason_names, REASON_COUNT)
 
 #define FIND_IN(function, names, count)                                                            \

@@ -77,6 +77,11 @@
     X(RUNNING, "running")                                                                          \
     X(STOPPED, "stopped")                                                                          \
     X(ABSENT, "absent")
+#define SNAPSHOT_STATES(X)                                                                         \
+    X(PROPOSED, "proposed")                                                                        \
+    X(COMMITTED, "committed")                                                                      \
+    X(ARCHIVED, "archived")                                                                        \
+    X(RECALLED, "recalled")
 /* Why something is as it is: kept with the object and shown by `anneal why`. */
 #define REASONS(X)                                                                                 \
     X(NONE, "")                                                                                    \
@@ -166,6 +171,12 @@ enum target {
 #undef X
         TARGET_COUNT
 };
+enum snapshot_state {
+#define X(id, text) SNAPSHOT_##id,
+    SNAPSHOT_STATES(X)
+#undef X
+        SNAPSHOT_STATE_COUNT
+};
 enum reason {
 #define X(id, text) REASON_##id,
     REASONS(X)
@@ -183,6 +194,7 @@ const char *hold_name(enum hold h);
 const char *reach_name(enum reach r);
 const char *start_class_name(enum start_class c);
 const char *target_name(enum target t);
+const char *snapshot_state_name(enum snapshot_state s);
 const char *reason_name(enum reason r);
 /* -1 if there is no such name. */
 int noderole_state_find(const char *name);

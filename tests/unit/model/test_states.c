@@ -38,6 +38,7 @@ static void test_names(void)
     DISTINCT("events", TASKEV_COUNT, task_event_name);
     DISTINCT("reaches", REACH_COUNT, reach_name);
     DISTINCT("targets", TARGET_COUNT, target_name);
+    DISTINCT("states of snapshots", SNAPSHOT_STATE_COUNT, snapshot_state_name);
     DISTINCT("reasons", REASON_COUNT, reason_name);
 }
 
