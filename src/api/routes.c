@@ -132,6 +132,8 @@ static const struct api_route routes[] = {
 {API_DELETE, "/v1/deployments/{deployment}", OP(deployment_delete),
  DOC("deployments", "Remove an empty deployment"), FOR(OPERATE), GIVES_NOTHING, FLAGS(API_IF_MATCH),
  REFUSES(API_409 | API_422)},
+{API_GET, "/v1/deployments/{deployment}/snapshots", OP(deployment_snapshots),
+ DOC("deployments", "List what was and is wanted of a deployment"), FOR(READ), LIST_OF("Snapshot")},
 {API_POST, "/v1/deployments/{deployment}/bind", OP(deployment_bind),
  DOC("deployments", "Bind roles to nodes, whole or not at all"), FOR(OPERATE), TAKES("Bind"),
  GIVES("BindResult", API_200 | API_202), REFUSES(API_409 | API_422)},

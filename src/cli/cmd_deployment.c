@@ -51,6 +51,25 @@ int cmd_deployment_show(struct cli *c, struct err *e)
     return 0;
 }
 
+static const struct field snapshot_columns[] = {
+    {"NUMBER", "number", SHOW_TEXT, COLUMN_RIGHT},
+    {"STATE", "state", SHOW_TEXT, 0},
+    {"ENTRIES", "entries", SHOW_TEXT, COLUMN_RIGHT},
+    {"CATALOG", "catalog", SHOW_TEXT, COLUMN_RIGHT},
+    {"OPERATION", "operation", SHOW_TEXT, COLUMN_RIGHT},
+    {"AUTHOR", "author", SHOW_TEXT, COLUMN_SHRINK},
+    {"AGO", "ended_at", SHOW_AGE, COLUMN_RIGHT},
+    {"MESSAGE", "message", SHOW_TEXT, COLUMN_SHRINK},
+    {"ID", "id", SHOW_TEXT, COLUMN_RIGHT | COLUMN_WIDE},
+    {0},
+};
+
+int cmd_deployment_history(struct cli *c, struct err *e)
+{
+    return cli_list(c, http_path(&c->mem, "/v1/deployments/%s/snapshots", cli_arg(c, 0)), NULL,
+                    snapshot_columns, "number", "snapshots", e);
+}
+
 int cmd_deployment_add(struct cli *c, struct err *e)
 {
     struct value *body = value_map(&c->mem);

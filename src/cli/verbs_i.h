@@ -139,6 +139,7 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(deployment_add)                                                                              \
     X(deployment_set)                                                                              \
     X(deployment_delete)                                                                           \
+    X(deployment_history)                                                                          \
     X(deployment_bind)                                                                             \
     X(noderole_list)                                                                               \
     X(noderole_show)                                                                               \

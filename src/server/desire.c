@@ -37,6 +37,7 @@ void desire_free(struct desire *d)
     u64map_done(&d->doc_by_id);
     vec_done(&d->snapshots);
     vec_done(&d->of);
+    vec_done(&d->late);
     pmap_space_free(d->space);
     free(d);
 }
@@ -161,8 +162,20 @@ void desire_put_map(struct desire *d)
     }
 }
 
+static void put_late(struct desire *d, uint32_t id, enum row_verb verb)
+{
+    for (size_t i = 0; i < d->late.n; i++)
+        if (d->late.at[i].snapshot == id)
+            return; /* as it is at the end; one that is new stays new */
+    vec_push(&d->late, ((struct desire_late){id, verb}));
+}
+
 static void put_snapshot(struct desire *d, const struct snapshot *s, enum row_verb verb)
 {
+    if (d->held) {
+        put_late(d, s->id, verb);
+        return;
+    }
     struct row_snapshot row = {.id = s->id,
                                .tenant = 1,
                                .realm = 1,
@@ -179,6 +192,20 @@ static void put_snapshot(struct desire *d, const struct snapshot *s, enum row_ve
                                .message = s->message};
     desire_put_map(d);
     d->row(d->arg, ROWS_SNAPSHOT, verb, &row);
+}
+
+void desire_hold(struct desire *d)
+{
+    d->held = true;
+}
+
+void desire_release(struct desire *d)
+{
+    d->held = false;
+    for (size_t i = 0; i < d->late.n; i++)
+        put_snapshot(d, &d->snapshots.at[d->late.at[i].snapshot], d->late.at[i].verb);
+    vec_clear(&d->late);
+    desire_put_map(d);
 }
 
 static struct str text_keep(struct str s)
@@ -269,15 +296,27 @@ int desire_edit(struct desire *d, uint32_t id, uint32_t role, uint32_t node,
     return r < 0 ? r : entry_put(d, s, role, node, t, e);
 }
 
+void desire_advance(struct desire *d, uint32_t deployment, const struct desire_author *by,
+                    uint32_t operation)
+{
+    uint32_t old = desire_history(d, deployment)->head;
+    struct snapshot *s = snapshot_make(d, deployment, SNAPSHOT_COMMITTED, by);
+    s->operation = operation;
+    s->ended_ms = by->wall_ms;
+    desire_history(d, deployment)->head = s->id;
+    if (old) {
+        s->root = pmap_ref(d->snapshots.at[old].root);
+        d->snapshots.at[old].state = SNAPSHOT_ARCHIVED;
+        put_snapshot(d, &d->snapshots.at[old], ROW_UPDATE);
+    }
+    put_snapshot(d, s, ROW_INSERT);
+}
+
 int desire_amend(struct desire *d, uint32_t deployment, const struct desire_author *by,
                  uint32_t role, uint32_t node, const struct snapshot_entry *t, struct err *e)
 {
-    if (!desire_head(d, deployment)) {
-        struct snapshot *s = snapshot_make(d, deployment, SNAPSHOT_COMMITTED, by);
-        s->ended_ms = by->wall_ms;
-        desire_history(d, deployment)->head = s->id;
-        put_snapshot(d, s, ROW_INSERT);
-    }
+    if (!desire_head(d, deployment))
+        desire_advance(d, deployment, by, 0);
     return entry_put(d, &d->snapshots.at[desire_history(d, deployment)->head], role, node, t, e);
 }
 

@@ -70,6 +70,13 @@ int desire_recall(struct desire *d, uint32_t id, uint64_t wall_ms, struct err *e
 /* One entry of a proposal; t NULL: it goes.  1 if that is a change. */
 int desire_edit(struct desire *d, uint32_t id, uint32_t role, uint32_t node,
                 const struct snapshot_entry *t, struct err *e);
+/* A new head with the map of the old one, without a proposal: for a request that acts at once.  Its
+ * entries follow as amendments. */
+void desire_advance(struct desire *d, uint32_t deployment, const struct desire_author *by,
+                    uint32_t operation);
+/* Between these two, rows of maps and snapshots are not told; at the end, once each. */
+void desire_hold(struct desire *d);
+void desire_release(struct desire *d);
 /* Of the head of a deployment, in place; one is made if there is none yet. */
 int desire_amend(struct desire *d, uint32_t deployment, const struct desire_author *by,
                  uint32_t role, uint32_t node, const struct snapshot_entry *t, struct err *e);

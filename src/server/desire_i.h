@@ -14,6 +14,10 @@ struct desire_document {
     uint64_t id;
     char *text;
 };
+struct desire_late { /* a row that is told at the end */
+    uint32_t snapshot;
+    enum row_verb verb;
+};
 struct desire {
     desire_row_f *row;
     void *arg;
@@ -24,6 +28,8 @@ struct desire {
     struct u64map doc_by_id; /* -> index */
     VEC(struct snapshot) snapshots;
     VEC(struct desire_history) of; /* deployments */
+    VEC(struct desire_late) late;
+    bool held;
 };
 
 struct desire_history *desire_history(struct desire *d, uint32_t deployment);

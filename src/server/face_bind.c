@@ -195,7 +195,9 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
     if (!title)
         title = arena_printf(c->mem, "bind %u noderoles in %s", plan->n_noderoles,
                              s->inv.deployments.at[id].name);
-    if (!dry && (rc = apply_plan(s, c, plan, title, &op, e)) < 0)
+    if (!dry && ((rc = wish_check(s, id, plan, e)) < 0 ||
+                 (rc = apply_plan(s, c, plan, title, &op, e)) < 0 ||
+                 (rc = wish_bound(s, c, &req, plan, title, op, e)) < 0))
         return rc;
     struct value *v = value_map(c->mem);
     value_set(c->mem, v, "operation", dry ? value_null(c->mem) : view_operation(s, c->mem, op));
@@ -242,6 +244,8 @@ int server_noderole_data(struct server *s, const struct server_call *c, struct s
         return rc;
     SCOPED_BUF(text);
     json_write(&text, c->body, 0);
+    if ((rc = wish_check_data(buf_str(&text), e)) < 0)
+        return rc;
     struct event ev = {.kind = EVENT_DATA_SET, .id = id, .a = digest};
     struct commit_note note = server_note(c, NULL);
     if (!in_open_operation(s, &v) && digest != v.data) {
@@ -262,6 +266,8 @@ int server_noderole_data(struct server *s, const struct server_call *c, struct s
                                .user = buf_str(&text),
                                .wall = str_of(n->wall ? n->wall : "")};
     commit_row(s->commit, ROWS_DOCUMENT, ROW_UPDATE, &row);
+    if ((rc = wish_configured(s, c, id, buf_str(&text), ev.op, e)) < 0)
+        return rc;
     r->body = view_noderole(s, c->mem, id, true);
     r->rev = n->rev;
     r->group = commit_open_group(s->commit);

@@ -193,6 +193,7 @@ static void forget(struct server *s)
     commit_free(s->commit);
     anneal_free(s->engine);
     inventory_done(&s->inv);
+    desire_free(s->desire);
     lease_free(s->lease);
     catalog_unref(s->catalog);
     free(s->catalog_origin);
@@ -201,6 +202,7 @@ static void forget(struct server *s)
     vec_clear(&s->inbox);
     s->commit = NULL;
     s->engine = NULL;
+    s->desire = NULL;
     s->lease = NULL;
     s->catalog = NULL;
     s->catalog_origin = NULL;
@@ -214,6 +216,12 @@ static void hold_open(void *arg, const struct open_attempt *o)
         lease_restore(s->lease, o->task, o->attempt, server_now(s) + s->opts->recover_grace);
 }
 
+static void note_row(void *arg, enum row_table t, enum row_verb verb, const void *row)
+{
+    struct server *s = arg;
+    commit_row(s->commit, t, verb, row);
+}
+
 /* Memory from rows; arms nothing. */
 int server_restore(struct server *s, struct err *e)
 {
@@ -223,6 +231,9 @@ int server_restore(struct server *s, struct err *e)
     if (r < 0)
         return r;
     if ((r = inventory_load(&s->inv, s->store, e)) < 0)
+        return r;
+    s->desire = desire_new(note_row, s);
+    if ((r = desire_load(s->desire, s->store, e)) < 0)
         return r;
     if (meta.catalog && (r = store_range(s->store, ROWS_CATALOG, meta.catalog, meta.catalog, false,
                                          1, load_catalog_row, s, e)) < 0)

@@ -129,6 +129,7 @@ bool server_is_ready(struct server *s);
     X(deployment_get)                                                                              \
     X(deployment_patch)                                                                            \
     X(deployment_delete)                                                                           \
+    X(deployment_snapshots)                                                                        \
     X(deployment_bind)                                                                             \
     X(noderole_list)                                                                               \
     X(noderole_get)                                                                                \

@@ -16,6 +16,7 @@
 #include "model/selector.h"
 #include "planner/planner.h"
 #include "server/commit.h"
+#include "server/desire.h"
 #include "server/lease.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -159,6 +160,7 @@ struct server {
     struct anneal *engine;
     struct commit *commit;
     struct inventory inv;
+    struct desire *desire; /* what is wanted */
     struct catalog *catalog; /* the live generation; NULL: none loaded yet */
     char *catalog_origin;
     uint64_t catalog_loaded_ms;
@@ -247,6 +249,14 @@ struct world {
 };
 struct planner_world world_of(struct world *w, struct server *s);
 void world_done(struct world *w);
+
+/* wish.c: what a request that acts at once wants is noted; after it was applied. */
+int wish_check(const struct server *s, uint32_t deployment, const struct plan *p, struct err *e);
+int wish_check_data(struct str user, struct err *e);
+int wish_bound(struct server *s, const struct server_call *c, const struct bind_request *req,
+               const struct plan *p, const char *title, uint32_t op, struct err *e);
+int wish_configured(struct server *s, const struct server_call *c, uint32_t noderole,
+                    struct str user, uint32_t op, struct err *e);
 
 /* node_select.c */
 int node_select(struct server *s, struct str selector, struct id_list *ret_ids, struct err *e);

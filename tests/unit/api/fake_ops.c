@@ -528,6 +528,15 @@ int server_catalog_load(struct server *s, const struct server_call *c, struct se
     return 0;
 }
 
+int server_deployment_snapshots(struct server *s, const struct server_call *c,
+                                struct server_reply *r, struct err *e)
+{
+    int rc = begin(s, c, "deployment_snapshots", e);
+    if (rc == 0 && !row_find(s, FAKE_DEPLOYMENTS, c->id[0]))
+        rc = lacks("deployment", c->id[0], e);
+    return rc < 0 ? rc : list(s, c, FAKE_SNAPSHOTS, r);
+}
+
 int server_task_attempts(struct server *s, const struct server_call *c, struct server_reply *r,
                          struct err *e)
 {
@@ -620,6 +629,11 @@ void fake_populate(struct server *s)
             "\"jig\":\"script\",\"repeat\":\"safe\",\"attempt\":1,\"tries\":1,\"retries\":3,"
             "\"weight\":1,\"waiting_on\":0,\"deps\":[],\"rev\":1,\"started_at\":\"" NOW
             "\",\"deadline_at\":null,\"wake_at\":null}");
+    row_add(s, FAKE_SNAPSHOTS,
+            "{\"id\":1,\"deployment\":\"prod\",\"number\":1,\"state\":\"committed\",\"author\":"
+            "\"admin\","
+            "\"message\":\"bind\",\"catalog\":1,\"operation\":null,\"entries\":2,"
+            "\"created_at\":null,\"ended_at\":null}");
     row_add(s, FAKE_ATTEMPTS,
             "{\"task\":1,\"number\":1,\"node\":\"n1.example.org\",\"generation\":1,"
             "\"outcome\":\"ok\",\"exit_code\":0,\"started_at\":\"" NOW "\",\"ended_at\":\"" NOW

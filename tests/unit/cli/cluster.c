@@ -24,6 +24,10 @@
 #define TOKEN(rest)                                                                                \
     "{\"id\":2,\"name\":\"ci\",\"scope\":\"operate\",\"created_at\":\"2023-11-14T22:13:00.000Z\"," \
     "\"revoked\":false" rest "}"
+#define SNAPSHOT                                                                                   \
+    "{\"id\":4,\"deployment\":\"prod\",\"number\":2,\"state\":\"committed\",\"author\":\"ann\","   \
+    "\"message\":\"bind 2 noderoles in prod\",\"catalog\":3,\"operation\":7,\"entries\":12,"       \
+    "\"created_at\":null,\"ended_at\":null}"
 #define WORKER                                                                                     \
     "{\"name\":\"w1\",\"capacity\":64,\"running\":3,\"jigs\":[\"ssh\",\"noop\"],"                  \
     "\"last_seen_ms\":4100}"
@@ -91,6 +95,7 @@ static const struct {
     {"POST /v1/tasks/6/resolve", 202, TASK_JSON(6, "DONE", "resolved")},
     {"GET /v1/tasks/6/attempts", 200, LIST(ATTEMPT_JSON(1, "exit") "," ATTEMPT_JSON(2, "exit"))},
     {"GET /v1/workers", 200, LIST(WORKER)},
+    {"GET /v1/deployments/prod/snapshots", 200, LIST(SNAPSHOT)},
     {"GET /v1/tokens", 200, LIST(TOKEN(""))},
     {"POST /v1/tokens", 201, TOKEN(",\"secret\":\"anl_s3cret\"")},
     {"DELETE /v1/tokens/2", 204, ""},

@@ -34,6 +34,7 @@ static const struct {
     {"deployment", "add", "deployment add prod", 0},
     {"deployment", "set", "deployment set prod --description x", 0},
     {"deployment", "delete", "deployment delete prod", 0},
+    {"deployment", "history", "deployment history prod", 0},
     {"deployment", "bind", "deployment bind prod web=n1", 0},
     {"noderole", "list", "noderole list", 0},
     {"noderole", "show", "noderole show 12", 0},

@@ -80,6 +80,9 @@ static const struct {
      "created   2023-11-14 22:12:20 UTC, 1m00s ago\n"
      "ended     2023-11-14 22:13:10 UTC, 10.0s ago\n"
      "revision  9\n"},
+    {"deployment history prod",
+     "NUMBER  STATE      ENTRIES  CATALOG  OPERATION  AUTHOR  AGO  MESSAGE\n"
+     "     2  committed       12        3          7  ann       -  bind 2 noderoles in prod\n"},
     {"task list", "ID  TASK     ROLE  NODE  STATE   REASON  OPERATION  ATTEMPT  STARTED\n"
                   " 6  install  web   n1    FAILED  exit            3        2    20.0s\n"},
     {"task attempts 6", "ATTEMPT  OUTCOME  EXIT  NODE  STARTED  ENDED  ASKS  NOTE\n"

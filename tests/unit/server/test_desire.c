@@ -203,6 +203,34 @@ static void moved_head(void)
     bed_done(&b);
 }
 
+/* Requests that act at once make history too, and write each row once. */
+static void at_once(void)
+{
+    struct bed b;
+    bed_init(&b);
+    uint32_t open = propose(&b, "ann"), rows;
+    struct desire_author sys = by("system");
+    for (uint32_t round = 1; round <= 2; round++) {
+        desire_hold(b.d);
+        rows = b.rows;
+        desire_advance(b.d, KIT, &sys, 40 + round);
+        for (uint32_t node = 1; node <= 50; node++) {
+            struct snapshot_entry t = {.flags = SNAPSHOT_F_REQUESTED};
+            desire_amend(b.d, KIT, &sys, 5, node + 50 * round, &t, &b.e);
+        }
+        is_int(b.rows, rows, "nothing is told while it is held");
+        desire_release(b.d);
+        ok(b.rows > rows && b.rows < rows + 100, "then all at once: %u rows", b.rows - rows);
+    }
+    is_int(desire_head(b.d, KIT)->operation, 42, "the head says what made it");
+    is_int(count(desire_head(b.d, KIT)), 100, "and wants all of it");
+    is_int(count(desire_numbered(b.d, KIT, 2)), 50, "the one before is kept");
+    is_int(desire_proposal(b.d, KIT)->id, open, "a proposal that is open stays open");
+    is_int(commit(&b, open), 0, "and is merged with what came meanwhile");
+    desire_role(b.d, str_of("one"));
+    bed_done(&b);
+}
+
 static void documents(void)
 {
     struct bed b;
@@ -324,6 +352,7 @@ int main(void)
 {
     history();
     moved_head();
+    at_once();
     documents();
     for (uint64_t seed = 1; seed <= 8; seed++)
         random_life(seed);
