@@ -321,9 +321,18 @@ static void move_worker_slot(struct anneal *a, uint32_t t, uint32_t def)
     schedule_jig(a, from);
 }
 
+/* The run under way ends first, by the definitions it began with: a task that waits may hold its
+ * node by them. */
 static void redefine(struct anneal *a, const struct plan_change *c)
 {
-    const struct noderole *nr = &a->noderoles.at[c->noderole];
+    struct noderole *nr = &a->noderoles.at[c->noderole];
+    bool in = noderole_in_service(nr->state, nr->target), other = false;
+    for (uint32_t i = 0; i < c->n_defs; i++)
+        other |= a->tasks[nr->first_task + i].def != c->defs[i];
+    if (other && noderole_begun(nr)) {
+        ripple_rewind(a, c->noderole, REASON_CATALOG);
+        nr->mode |= in ? MODE_REFRESH : 0;
+    }
     for (uint32_t i = 0; i < c->n_defs; i++) {
         uint32_t t = nr->first_task + i;
         if (a->tasks[t].def == c->defs[i])
@@ -364,9 +373,8 @@ void change_end(struct anneal *a, const struct plan *p)
             nr->data = c->data;
         noderole_changed(a, c->noderole);
         noderole_derive_later(a, c->noderole);
-        if (c->what & (PLAN_C_DATA | PLAN_C_DEFS | PLAN_C_PARENTS))
-            ripple_refresh(a, c->noderole, c->what & PLAN_C_DEFS ? REASON_CATALOG : REASON_DATA,
-                           false);
+        if (c->what & (PLAN_C_DATA | PLAN_C_PARENTS))
+            ripple_refresh(a, c->noderole, REASON_DATA, false);
     }
 }
 

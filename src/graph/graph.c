@@ -137,6 +137,11 @@ void graph_link(struct graph *g, uint32_t from, uint32_t to)
     assert(from < g->n && to < g->n);
     list_push(&g->out, from, to);
     list_push(&g->in, to, from);
+    uint32_t *out = g->out.pool + g->out.lists[from].offset, i = g->out.lists[from].n - 1;
+    for (; i > 0 && out[i - 1] > to; i--) { /* lists out are in the order of vertices */
+        out[i] = out[i - 1];
+        out[i - 1] = to;
+    }
 }
 
 /* The place it leaves stays the list's: what shrinks tends to grow again. */

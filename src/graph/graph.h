@@ -35,7 +35,9 @@ void graph_done(struct graph *g);
 /* Adds n vertices; vertex i gets edges from deps[first[i] .. first[i + 1]), which may name older
  * vertices and vertices of this call. */
 void graph_extend(struct graph *g, uint32_t n, const uint32_t *first, const uint32_t *deps);
-/* One edge between vertices that exist. */
+/* One edge between vertices that exist.  Lists of edges in keep the order in which they came; lists
+ * of edges out are in the order of vertices, so that a graph made anew from its lists in is the
+ * same. */
 void graph_link(struct graph *g, uint32_t from, uint32_t to);
 /* Takes one edge away; the others keep their order.  It must be there. */
 void graph_unlink(struct graph *g, uint32_t from, uint32_t to);

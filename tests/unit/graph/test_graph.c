@@ -39,8 +39,11 @@ static bool equal(const struct graph *g, const struct naive *m)
     for (uint32_t v = 0; v < g->n; v++) {
         (void)graph_in(g, v, &n);
         ins += n;
-        (void)graph_out(g, v, &n);
+        const uint32_t *out = graph_out(g, v, &n);
         outs += n;
+        for (uint32_t i = 1; i < n; i++)
+            if (out[i - 1] > out[i])
+                return false;
     }
     if (ins != m->edges.n || outs != m->edges.n)
         return false;
