@@ -335,8 +335,10 @@ int server_role_rerun(struct server *s, const struct server_call *c, struct serv
         return rc;
     if (where && !deployment)
         return face_not_found(e, "deployment", where);
-    if (!strmap_get(&s->inv.role_by_name, str_of(c->id[0]), &role))
-        return face_not_found(e, "bound role", c->id[0]);
+    if (!strmap_get(&s->inv.role_by_name, str_of(c->id[0]), &role)) {
+        err_set(e, ERR_NOT_FOUND, "role %.64s is bound to no node", c->id[0]);
+        return err_hint(e, "`anneal role list` shows the roles there are");
+    }
     if (nodes.n && (rc = node_select(s, nodes, &wanted, e)) < 0) {
         vec_done(&wanted.ids);
         return err_at(e, "/nodes");
