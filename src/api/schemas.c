@@ -28,6 +28,7 @@ static const char *const repeats[] = {REPEATS(X)};
 static const char *const reaches[] = {REACHES(X)};
 static const char *const classes[] = {CLASSES(X)};
 static const char *const targets[] = {TARGETS(X)};
+static const char *const snapshot_states[] = {SNAPSHOT_STATES(X)};
 static const char *const reasons[] = {REASONS(X)};
 static const char *const outcomes[] = {OUTCOMES(X) "open"}; /* open: it has not ended yet */
 #undef X
@@ -53,6 +54,7 @@ static const struct enum_component enum_components[] = {
     {"Reach", WORDS(reaches)},
     {"Class", WORDS(classes)},
     {"Target", WORDS(targets)},
+    {"SnapshotState", WORDS(snapshot_states)},
     {"Reason", WORDS(reasons)},
     {"Outcome", WORDS(outcomes)},
     {"EventKind", WORDS(event_kinds)},

@@ -92,18 +92,6 @@ struct catalog_where {
     uint32_t file; /* index into catalog.files; CATALOG_NONE: built in, or no file's fault */
     uint32_t line, column;
 };
-#define CATALOG_HOOKS(X)                                                                           \
-    X(on_proposed)                                                                                 \
-    X(on_bind)                                                                                     \
-    X(on_commit)                                                                                   \
-    X(on_todo)                                                                                     \
-    X(on_blocked)                                                                                  \
-    X(on_transition)                                                                               \
-    X(on_error)                                                                                    \
-    X(on_active)                                                                                   \
-    X(on_node_create)                                                                              \
-    X(on_node_change) /* a list as the others, or {fields: [...], do: [...]} */                    \
-    X(on_node_delete)
 struct catalog_attribute {
     struct str name;
     struct str path; /* where it lives in data: "a/b/c", by default its name */
@@ -187,7 +175,7 @@ struct catalog_role {
     uint32_t n_attributes;
     const struct catalog_read *wants; /* as listed; each path once for each name */
     uint32_t n_wants;
-    const struct value *hooks; /* event -> list of maps (CATALOG_HOOKS), with places; NULL: none */
+    const struct value *hooks; /* event -> list of maps (model/hooks.h), with places; NULL: none */
     const struct catalog_action *actions; /* the first is converge and always there */
     uint32_t n_actions;
     struct catalog_where where;

@@ -12,12 +12,13 @@
 #include "catalog/catalog_i.h"
 
 #include "base/text.h"
+#include "model/hooks.h"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
 static const char *const hook_names[] = {
-#define X(id) #id,
-    CATALOG_HOOKS(X)
+#define X(id, name) name,
+    HOOK_EVENTS(X)
 #undef X
 };
 

@@ -14,25 +14,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "model/leb_i.h"
 #include "model/states.h"
 
 enum { PLAN_VERSION = 1 };
 static const char plan_magic[4] = {'A', 'N', 'P', 'L'};
 
 /* --- writing --- */
-
-static void put_number(struct buf *b, uint64_t v)
-{
-    char bytes[10];
-    size_t n = 0;
-    do {
-        bytes[n] = (char)(v & 0x7f);
-        v >>= 7;
-        bytes[n] |= v ? (char)0x80 : 0;
-        n++;
-    } while (v);
-    buf_put(b, bytes, n);
-}
 
 static void put_digest(struct buf *b, uint64_t v)
 {
@@ -42,66 +30,66 @@ static void put_digest(struct buf *b, uint64_t v)
 
 static void put_text(struct buf *b, struct str s)
 {
-    put_number(b, s.n);
+    leb_put(b, s.n);
     buf_put(b, s.s, s.n);
 }
 
 static void put_refs(struct buf *b, const uint32_t *refs, uint32_t n)
 {
-    put_number(b, n);
+    leb_put(b, n);
     for (uint32_t i = 0; i < n; i++)
-        put_number(b, refs[i]);
+        leb_put(b, refs[i]);
 }
 
 static void put_def(struct buf *b, const struct plan_def *d)
 {
     put_text(b, d->name);
     put_text(b, d->role);
-    put_number(b, d->jig);
+    leb_put(b, d->jig);
     put_digest(b, d->digest);
     buf_putc(b, (char)d->repeat);
     buf_putc(b, (char)d->hold);
     buf_putc(b, (char)d->flags);
-    put_number(b, d->retries);
-    put_number(b, d->backoff_ms);
-    put_number(b, d->timeout_ms);
-    put_number(b, d->deadline_ms);
+    leb_put(b, d->retries);
+    leb_put(b, d->backoff_ms);
+    leb_put(b, d->timeout_ms);
+    leb_put(b, d->deadline_ms);
     put_text(b, d->body);
 }
 
 static void put_noderole(struct buf *b, const struct plan_noderole *r)
 {
     put_text(b, r->role);
-    put_number(b, r->node);
-    put_number(b, r->deployment);
-    put_number(b, r->cohort);
+    leb_put(b, r->node);
+    leb_put(b, r->deployment);
+    leb_put(b, r->cohort);
     buf_putc(b, (char)r->flags);
     put_digest(b, r->data);
     put_text(b, r->user);
-    put_number(b, r->first_task);
-    put_number(b, r->n_tasks);
+    leb_put(b, r->first_task);
+    leb_put(b, r->n_tasks);
     put_refs(b, r->parents, r->n_parents);
 }
 
 static void put_task(struct buf *b, const struct plan_task *t)
 {
-    put_number(b, t->noderole);
-    put_number(b, t->def);
-    put_number(b, t->weight);
-    put_number(b, t->span);
+    leb_put(b, t->noderole);
+    leb_put(b, t->def);
+    leb_put(b, t->weight);
+    leb_put(b, t->span);
     put_refs(b, t->deps, t->n_deps);
 }
 
 static void put_change(struct buf *b, const struct plan_change *c)
 {
-    put_number(b, c->noderole);
+    leb_put(b, c->noderole);
     buf_putc(b, (char)c->what);
     buf_putc(b, (char)c->flags);
     put_digest(b, c->data);
     put_text(b, c->user);
     put_refs(b, c->defs, c->n_defs);
-    put_number(b, c->first_task);
-    put_number(b, c->n_tasks);
+    leb_put(b, c->first_task);
+    leb_put(b, c->n_tasks);
     put_refs(b, c->gains, c->n_gains);
     put_refs(b, c->losses, c->n_losses);
 }
@@ -110,38 +98,38 @@ void plan_encode(struct buf *b, const struct plan *p)
 {
     buf_put(b, plan_magic, sizeof plan_magic);
     buf_putc(b, PLAN_VERSION);
-    put_number(b, p->catalog);
+    leb_put(b, p->catalog);
     buf_putc(b, p->rebased);
     if (p->rebased) {
-        put_number(b, p->base_def);
-        put_number(b, p->base_noderole);
-        put_number(b, p->base_task);
-        put_number(b, p->base_span);
-        put_number(b, p->base_pool);
+        leb_put(b, p->base_def);
+        leb_put(b, p->base_noderole);
+        leb_put(b, p->base_task);
+        leb_put(b, p->base_span);
+        leb_put(b, p->base_pool);
     }
-    put_number(b, p->n_defs);
+    leb_put(b, p->n_defs);
     for (uint32_t i = 0; i < p->n_defs; i++)
         put_def(b, &p->defs[i]);
-    put_number(b, p->n_noderoles);
+    leb_put(b, p->n_noderoles);
     for (uint32_t i = 0; i < p->n_noderoles; i++)
         put_noderole(b, &p->noderoles[i]);
-    put_number(b, p->n_tasks);
+    leb_put(b, p->n_tasks);
     for (uint32_t i = 0; i < p->n_tasks; i++)
         put_task(b, &p->tasks[i]);
-    put_number(b, p->n_spans);
+    leb_put(b, p->n_spans);
     for (uint32_t i = 0; i < p->n_spans; i++)
         put_refs(b, p->spans[i].pools, p->spans[i].n_pools);
-    put_number(b, p->n_pools);
+    leb_put(b, p->n_pools);
     for (uint32_t i = 0; i < p->n_pools; i++) {
         put_text(b, p->pools[i].name);
-        put_number(b, p->pools[i].size);
+        leb_put(b, p->pools[i].size);
     }
-    put_number(b, p->n_needs);
+    leb_put(b, p->n_needs);
     for (uint32_t i = 0; i < p->n_needs; i++) {
-        put_number(b, p->needs[i].child);
-        put_number(b, p->needs[i].parent);
+        leb_put(b, p->needs[i].child);
+        leb_put(b, p->needs[i].parent);
     }
-    put_number(b, p->n_changes);
+    leb_put(b, p->n_changes);
     for (uint32_t i = 0; i < p->n_changes; i++)
         put_change(b, &p->changes[i]);
 }
@@ -167,20 +155,13 @@ static void fault(struct source *s, const char *what)
 
 static uint64_t take_number(struct source *s, uint64_t max, const char *what)
 {
+    struct str rest = {(const char *)s->at, (size_t)(s->end - s->at)};
     uint64_t v = 0;
-    for (unsigned shift = 0; s->at < s->end && shift < 64; shift += 7) {
-        unsigned char c = *s->at++;
-        if (shift == 63 && c > 1)
-            break;
-        v |= (uint64_t)(c & 0x7f) << shift;
-        if (c & 0x80)
-            continue;
-        if ((c == 0 && shift) || v > max) /* a longer form of a number, or one out of range */
-            break;
-        return v;
-    }
-    fault(s, what);
-    return 0;
+    if (leb_take(&rest, max, &v))
+        s->at = (const unsigned char *)rest.s;
+    else
+        fault(s, what);
+    return v;
 }
 
 static uint32_t take_u32(struct source *s, const char *what)

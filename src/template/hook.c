@@ -22,14 +22,30 @@
 
 /* --- the tables --- */
 
-static const struct {
-    const char *name;
-    unsigned verbs;
-} events[HOOK_EVENT_COUNT] = {
-#define X(id, name, verbs) [HOOK_ON_##id] = {name, verbs},
+static const char *const event_names[HOOK_EVENT_COUNT] = {
+#define X(id, name) name,
     HOOK_EVENTS(X)
 #undef X
 };
+#define LOCAL   (HOOK_F_LET | HOOK_F_FOR)
+#define DATA    (HOOK_F_SET | HOOK_F_UNSET | HOOK_F_STORE | LOCAL)
+#define OF_NODE (HOOK_F_STORE | HOOK_F_ENQUEUE | LOCAL)
+static const unsigned event_verbs[HOOK_EVENT_COUNT] = {
+    [HOOK_ON_PROPOSED] = DATA,
+    [HOOK_ON_BIND] = DATA | HOOK_F_REFUSE,
+    [HOOK_ON_COMMIT] = DATA | HOOK_F_ENQUEUE | HOOK_F_REFUSE,
+    [HOOK_ON_TODO] = DATA | HOOK_F_ENQUEUE,
+    [HOOK_ON_BLOCKED] = DATA | HOOK_F_ENQUEUE,
+    [HOOK_ON_TRANSITION] = DATA | HOOK_F_ENQUEUE,
+    [HOOK_ON_ERROR] = DATA | HOOK_F_ENQUEUE,
+    [HOOK_ON_ACTIVE] = DATA | HOOK_F_ENQUEUE,
+    [HOOK_ON_NODE_CREATE] = OF_NODE,
+    [HOOK_ON_NODE_CHANGE] = OF_NODE,
+    [HOOK_ON_NODE_DELETE] = OF_NODE,
+};
+#undef LOCAL
+#undef DATA
+#undef OF_NODE
 static const struct {
     const char *name;
     unsigned needs, may;
@@ -50,20 +66,20 @@ static const char *const key_names[HOOK_VERB_COUNT + HOOK_KEY_COUNT] = {
 
 const char *hook_event_name(enum hook_event event)
 {
-    return events[event].name;
+    return event_names[event];
 }
 
 enum hook_event hook_event_find(struct str name)
 {
     size_t i = 0;
-    while (i < HOOK_EVENT_COUNT && !str_is(name, events[i].name))
+    while (i < HOOK_EVENT_COUNT && !str_is(name, event_names[i]))
         i++;
     return (enum hook_event)i;
 }
 
 unsigned hook_event_verbs(enum hook_event event)
 {
-    return events[event].verbs;
+    return event_verbs[event];
 }
 
 const char *hook_verb_name(enum hook_verb verb)
@@ -121,7 +137,7 @@ __attribute__((format(printf, 4, 5))) static int wrong(struct compiler *c, const
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
     text[text_utf8_prefix(text, strlen(text))] = '\0';
-    int rc = err_set(c->e, code, "%s: %s", events[c->event].name, text);
+    int rc = err_set(c->e, code, "%s: %s", event_names[c->event], text);
     return hook_point(c->file, (struct hook_place){at->line, at->column}, rc, c->e);
 }
 
@@ -188,7 +204,7 @@ static int compile_expr(struct compiler *c, struct str text, const struct value 
     if (rc >= 0)
         note_reads(c, *ret_x);
     else if (c->e)
-        (void)err_wrap(c->e, "%s: %s", events[c->event].name, key);
+        (void)err_wrap(c->e, "%s: %s", event_names[c->event], key);
     return rc;
 }
 
@@ -372,8 +388,8 @@ static void hint_allowed(struct compiler *c, enum hook_verb verb)
 {
     SCOPED_BUF(names);
     for (size_t i = 0; i < HOOK_EVENT_COUNT; i++)
-        if (events[i].verbs >> verb & 1)
-            buf_printf(&names, "%s%s", names.len ? ", " : "", events[i].name);
+        if (event_verbs[i] >> verb & 1)
+            buf_printf(&names, "%s%s", names.len ? ", " : "", event_names[i]);
     (void)err_hint(c->e, "it is allowed in %s", names.data);
 }
 
@@ -394,7 +410,7 @@ static int find_verb(struct compiler *c, const struct value *v, const struct key
         (void)err_hint(c->e, "it needs one of set, unset, store, enqueue, refuse, let and for");
         return rc;
     }
-    if (!(events[c->event].verbs >> found & 1)) {
+    if (!(event_verbs[c->event] >> found & 1)) {
         int rc = wrong(c, v, ERR_INVALID, "%s is not allowed here", verbs[found].name);
         hint_allowed(c, (enum hook_verb)found);
         return rc;

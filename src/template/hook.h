@@ -22,6 +22,7 @@
 #ifndef TEMPLATE_HOOK_H
 #define TEMPLATE_HOOK_H
 
+#include "model/hooks.h"
 #include "template/expr.h"
 
 enum {
@@ -55,35 +56,11 @@ enum hook_verb_bit {
 #undef X
 };
 
-/* Before a commit there is nothing to run and something to refuse; the events of a node have no
- * noderole whose data could be set. */
-#define HOOK_LOCAL (HOOK_F_LET | HOOK_F_FOR)
-#define HOOK_DATA  (HOOK_F_SET | HOOK_F_UNSET | HOOK_F_STORE | HOOK_LOCAL)
-/* clang-format off */
-/*    id           name              verbs */
-#define HOOK_EVENTS(X)                                                                             \
-    X(PROPOSED,    "on_proposed",    HOOK_DATA)                                                    \
-    X(BIND,        "on_bind",        HOOK_DATA | HOOK_F_REFUSE)                                    \
-    X(COMMIT,      "on_commit",      HOOK_DATA | HOOK_F_ENQUEUE | HOOK_F_REFUSE)                   \
-    X(TODO,        "on_todo",        HOOK_DATA | HOOK_F_ENQUEUE)                                   \
-    X(BLOCKED,     "on_blocked",     HOOK_DATA | HOOK_F_ENQUEUE)                                   \
-    X(TRANSITION,  "on_transition",  HOOK_DATA | HOOK_F_ENQUEUE)                                   \
-    X(ERROR,       "on_error",       HOOK_DATA | HOOK_F_ENQUEUE)                                   \
-    X(ACTIVE,      "on_active",      HOOK_DATA | HOOK_F_ENQUEUE)                                   \
-    X(NODE_CREATE, "on_node_create", HOOK_F_STORE | HOOK_F_ENQUEUE | HOOK_LOCAL)                   \
-    X(NODE_CHANGE, "on_node_change", HOOK_F_STORE | HOOK_F_ENQUEUE | HOOK_LOCAL)                   \
-    X(NODE_DELETE, "on_node_delete", HOOK_F_STORE | HOOK_F_ENQUEUE | HOOK_LOCAL)
-/* clang-format on */
-enum hook_event {
-#define X(id, name, verbs) HOOK_ON_##id,
-    HOOK_EVENTS(X)
-#undef X
-        HOOK_EVENT_COUNT
-};
 const char *hook_event_name(enum hook_event event);
 /* HOOK_EVENT_COUNT if there is none of that name. */
 enum hook_event hook_event_find(struct str name);
-/* A set of enum hook_verb_bit. */
+/* A set of enum hook_verb_bit.  Before a commit there is nothing to run and something to refuse;
+ * the events of a node have no noderole whose data could be set. */
 unsigned hook_event_verbs(enum hook_event event);
 const char *hook_verb_name(enum hook_verb verb);
 

@@ -7,34 +7,7 @@
 
 #include "base/alloc.h"
 #include "catalog/catalog.h"
-
-/* See fuzz_yaml.c. */
-const char *__lsan_default_suppressions(void);
-__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void)
-{
-    return "leak:libfyaml\n";
-}
-
-enum { FUZZ_FILES = 16 };
-
-static size_t files_split(const char *text, size_t size, struct catalog_file files[FUZZ_FILES])
-{
-    size_t n = 1;
-    const char *end = text + size;
-
-    files[0] = (struct catalog_file){{"barclamp.yaml", 13}, {text, size}};
-    for (const char *at = text; at < end;) {
-        const char *next = memchr(at, '\n', (size_t)(end - at));
-        next = next ? next + 1 : end;
-        if (next - at > 4 && !memcmp(at, "%% ", 3) && n < FUZZ_FILES) {
-            files[n - 1].text.n = (size_t)(at - files[n - 1].text.s);
-            files[n++] = (struct catalog_file){{at + 3, (size_t)(next - at) - 4},
-                                               {next, (size_t)(end - next)}};
-        }
-        at = next;
-    }
-    return n;
-}
+#include "catalog_files.h"
 
 static void check_role(const struct catalog *c, const struct catalog_role *r)
 {
@@ -77,7 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct err e;
     char *exact = malloc(size ? size : 1);
     memcpy(exact, data, size);
-    struct catalog_source source = {files, files_split(exact, size, files)};
+    struct catalog_source source = {files, files_split("barclamp.yaml", exact, size, files)};
     int rc = catalog_load(&source, NULL, 1, &report, &c, &e);
     free(exact); /* nor may a generation point into the files */
     catalog_report_write(&shown, &report);

@@ -2,22 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/str.h"
 #include "cli_case.h"
+#include "dir_case.h"
 #include "sys/fs.h"
 #include "tap.h"
-
-static char dir[] = "/tmp/anneal-import-XXXXXX";
-
-static void file_put(const char *name, const char *text)
-{
-    struct err e;
-    SCOPED_BUF(p);
-    buf_printf(&p, "%s/%s", dir, name);
-    *strrchr(p.data, '/') = '\0';
-    fs_mkdirs(p.data, 0755, &e);
-    p.data[strlen(p.data)] = '/';
-    if (fs_write_atomic(p.data, text, strlen(text), 0644, &e))
-        printf("Bail out! %s\n", e.text);
-}
 
 static bool file_is(const char *name, const char *start)
 {
@@ -99,13 +86,11 @@ static void test_others(struct cli_case *c)
 int main(void)
 {
     struct cli_case c = {0};
-    struct err e;
-    if (!mkdtemp(dir))
-        printf("Bail out! no temporary directory\n");
+    dir = workdir_new("import");
     sources();
     test_directory(&c);
     test_others(&c);
     case_done(&c);
-    fs_remove_tree(dir, &e);
+    free(dir);
     return tap_done();
 }

@@ -5,23 +5,9 @@
 #include "cli/cli_i.h"
 #include "cli/term_i.h"
 #include "cli_case.h"
+#include "dir_case.h"
 #include "sys/fs.h"
 #include "tap.h"
-#include "workdir.h"
-
-static char *dir;
-
-static void file_put(const char *name, const char *text)
-{
-    struct err e;
-    SCOPED_BUF(p);
-    buf_printf(&p, "%s/%s", dir, name);
-    *strrchr(p.data, '/') = '\0';
-    fs_mkdirs(p.data, 0755, &e);
-    p.data[strlen(p.data)] = '/';
-    if (fs_write_atomic(p.data, text, strlen(text), 0644, &e))
-        printf("Bail out! %s\n", e.text);
-}
 
 static int lint(struct cli_case *c, const char *options)
 {
