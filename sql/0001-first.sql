@@ -189,6 +189,7 @@ CREATE TABLE document (
     realm INTEGER NOT NULL,
     rev INTEGER NOT NULL,
     user TEXT NOT NULL,
+    system TEXT NOT NULL,
     wall TEXT NOT NULL
 ) STRICT;
 

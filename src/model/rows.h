@@ -185,6 +185,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, realm, FIX)                                                                             \
     X(U32, rev, DYN)                                                                               \
     X(TEXT, user, DYN)                                                                             \
+    X(TEXT, system, DYN)                                                                           \
     X(TEXT, wall, DYN)
 #define ROW_SPAN(X)                                                                                \
     X(U32, id, KEY)                                                                                \

@@ -130,7 +130,7 @@ static uint64_t keep_returns(struct server *s, uint32_t noderole, struct str ret
 {
     SCOPED_ARENA(mem);
     SCOPED_BUF(text);
-    struct inv_noderole *n = &s->inv.noderoles.at[noderole];
+    const struct inv_noderole *n = &s->inv.noderoles.at[noderole];
     struct value *now = NULL, *more;
     struct err e;
     if (json_parse(&mem, returns.s, returns.n, NULL, &more, &e) < 0 || more->kind != VALUE_MAP)
@@ -138,17 +138,7 @@ static uint64_t keep_returns(struct server *s, uint32_t noderole, struct str ret
     if (n->wall && json_parse(&mem, n->wall, strlen(n->wall), NULL, &now, &e) < 0)
         now = NULL;
     json_write_canonical(&text, value_merge(&mem, now, more));
-    if (!n->wall || strcmp(n->wall, text.data) != 0) {
-        free(n->wall);
-        n->wall = xstrndup(text.data, text.len);
-        struct row_document row = {.id = noderole,
-                                   .tenant = 1,
-                                   .realm = 1,
-                                   .rev = n->rev,
-                                   .user = str_of(n->user ? n->user : ""),
-                                   .wall = str_of(n->wall)};
-        commit_row(s->commit, ROWS_DOCUMENT, ROW_UPDATE, &row);
-    }
+    (void)data_layer_put(s, noderole, DATA_WALL, buf_str(&text));
     return digest_64(text.data, text.len);
 }
 

@@ -243,7 +243,7 @@ int server_noderole_data(struct server *s, const struct server_call *c, struct s
     if ((rc = planner_data(c->mem, role, c->body, &data, &digest, e)) < 0)
         return rc;
     SCOPED_BUF(text);
-    json_write(&text, c->body, 0);
+    json_write_canonical(&text, c->body);
     if ((rc = wish_check_data(buf_str(&text), e)) < 0)
         return rc;
     struct event ev = {.kind = EVENT_DATA_SET, .id = id, .a = digest};
@@ -256,16 +256,7 @@ int server_noderole_data(struct server *s, const struct server_call *c, struct s
     }
     if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
         return rc;
-    free(n->user);
-    n->user = xstrndup(text.data, text.len);
-    n->rev++;
-    struct row_document row = {.id = id,
-                               .tenant = c->who->tenant,
-                               .realm = 1,
-                               .rev = n->rev,
-                               .user = buf_str(&text),
-                               .wall = str_of(n->wall ? n->wall : "")};
-    commit_row(s->commit, ROWS_DOCUMENT, ROW_UPDATE, &row);
+    (void)data_layer_put(s, id, DATA_USER, buf_str(&text));
     if ((rc = wish_configured(s, c, id, buf_str(&text), ev.op, e)) < 0)
         return rc;
     r->body = view_noderole(s, c->mem, id, true);

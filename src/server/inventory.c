@@ -72,6 +72,26 @@ void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, u
     vec_push(&v->lists.at[list].ids, id);
 }
 
+void inventory_drop_noderole(struct inventory *v, uint32_t id)
+{
+    struct inv_noderole *n = &v->noderoles.at[id];
+    uintptr_t list;
+    if (u64map_get(&v->instances, instance_key(n->role, n->deployment), &list)) {
+        struct id_list *l = &v->lists.at[list];
+        size_t i = 0;
+        while (i < l->ids.n && l->ids.at[i] != id)
+            i++;
+        if (i < l->ids.n) { /* the order stays that of the ids */
+            memmove(l->ids.at + i, l->ids.at + i + 1, (l->ids.n - i - 1) * sizeof *l->ids.at);
+            l->ids.n--;
+        }
+    }
+    free(n->user);
+    free(n->system);
+    free(n->wall);
+    *n = (struct inv_noderole){.role = n->role, .deployment = n->deployment, .gone = true};
+}
+
 void inventory_add_def(struct inventory *v, uint32_t id, const struct row_def *r)
 {
     SCOPED_ARENA(mem);
@@ -233,6 +253,7 @@ static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
         const struct row_document *r = row;
         if (r->id < v->noderoles.n) {
             v->noderoles.at[r->id].user = dup_str(r->user);
+            v->noderoles.at[r->id].system = dup_str(r->system);
             v->noderoles.at[r->id].wall = dup_str(r->wall);
             v->noderoles.at[r->id].rev = r->rev;
         }
@@ -291,6 +312,7 @@ void inventory_done(struct inventory *v)
     }
     for (size_t i = 0; i < v->noderoles.n; i++) {
         free(v->noderoles.at[i].user);
+        free(v->noderoles.at[i].system);
         free(v->noderoles.at[i].wall);
     }
     for (size_t i = 0; i < v->defs.n; i++) {

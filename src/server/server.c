@@ -60,6 +60,13 @@ int server_writable(struct server *s, struct err *e)
     return 0;
 }
 
+static void forget_removed(struct server *s, const struct effects *fx)
+{
+    for (size_t i = 0; i < fx->changes.n; i++)
+        if (fx->changes.at[i].table == ROWS_NODEROLE && fx->changes.at[i].to == NODEROLE_REMOVED)
+            inventory_drop_noderole(&s->inv, fx->changes.at[i].id);
+}
+
 int server_apply(struct server *s, struct event *ev, const struct commit_note *note,
                  const struct effects **ret_fx, struct err *e)
 {
@@ -75,6 +82,8 @@ int server_apply(struct server *s, struct event *ev, const struct commit_note *n
         log_line(LOG_WARN, "operation.stalled", LOGI("operation", fx->stalled));
         commit_inventory(s->commit, &stalled, &by_us);
     }
+    if (r >= 0)
+        forget_removed(s, fx);
     if (r >= 0 && ret_fx)
         *ret_fx = fx;
     server_touch(s);
@@ -232,6 +241,11 @@ int server_restore(struct server *s, struct err *e)
         return r;
     if ((r = inventory_load(&s->inv, s->store, e)) < 0)
         return r;
+    for (uint32_t id = 1; id < s->inv.noderoles.n; id++) { /* put aside as gone */
+        struct noderole_view v;
+        if (s->inv.noderoles.at[id].role && !anneal_noderole(s->engine, id, &v))
+            inventory_drop_noderole(&s->inv, id);
+    }
     s->desire = desire_new(note_row, s);
     if ((r = desire_load(s->desire, s->store, e)) < 0)
         return r;

@@ -16,6 +16,7 @@
 #include "model/selector.h"
 #include "planner/planner.h"
 #include "server/commit.h"
+#include "server/data.h"
 #include "server/desire.h"
 #include "server/lease.h"
 #include "server/server.h"
@@ -38,8 +39,9 @@ struct inv_deployment {
 };
 struct inv_noderole {
     uint32_t role; /* index into inventory.role_names */
+    bool gone;     /* it was removed; tasks of it are still told by its role's name */
     uint32_t deployment, rev;
-    char *user, *wall; /* JSON maps, NULL: empty */
+    char *user, *system, *wall; /* JSON maps, NULL: empty; changed through data.h */
 };
 struct inv_def {
     char *name;
@@ -91,6 +93,7 @@ const struct id_list *inventory_instances(const struct inventory *v, uint32_t ro
 /* Additions to memory; rows are the caller's. */
 void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, uint32_t deployment,
                             struct str user);
+void inventory_drop_noderole(struct inventory *v, uint32_t id);
 void inventory_add_def(struct inventory *v, uint32_t id, const struct row_def *r);
 void inventory_add_pool(struct inventory *v, uint32_t id, struct str name, struct str note);
 void inventory_add_jig(struct inventory *v, uint32_t id, struct str name);

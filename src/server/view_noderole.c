@@ -23,6 +23,7 @@ static void put_whole(struct server *s, struct arena *a, struct value *v,
     value_set(a, v, "children", view_ids(a, children, n_children));
     value_set(a, v, "tasks", tasks);
     value_set(a, v, "data", view_json(a, n->user));
+    value_set(a, v, "system", view_json(a, n->system));
     value_set(a, v, "wall", view_json(a, n->wall));
 }
 
