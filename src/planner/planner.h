@@ -9,6 +9,7 @@
  *      the root: instances of the role, else of roles that provide the name; the lowest by (cohort,
  *      id), new ones of this request after those that live, in the order of the request;
  *   3. else it is created on the target node in the target deployment, and its own needs follow.
+ * Whatever is bound to a node that has the role `machine` needs that as well.
  * What the request names is there before anything is looked for.  Who needs one instance of a
  * cluster role needs all of that deployment.  Names that a role only `uses` are looked for in the
  * same way when everything else stands, and are never created.
