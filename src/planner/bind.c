@@ -234,6 +234,7 @@ void bind_done(struct bind *b)
     u64map_done(&b->held);
     u64map_done(&b->refused);
     u64map_done(&b->leaving);
+    u64map_done(&b->gained);
     arena_done(&b->scratch);
 }
 

@@ -172,6 +172,11 @@ static uint32_t *children_of_peers(struct bind *b, uint32_t role, uint32_t *ret_
     return copy;
 }
 
+static uint64_t gain_key(uint32_t child, uint32_t parent)
+{
+    return (uint64_t)child << 32 | parent;
+}
+
 static int role_needs(struct bind *b, uint32_t role)
 {
     uint32_t n = 0, hit = 0;
@@ -191,7 +196,8 @@ static int role_needs(struct bind *b, uint32_t role)
             (void)err_hint(b->err, "bind it where it finds what it needs elsewhere");
         }
         for (uint32_t k = 0; k < n && !hit; k++)
-            vec_push(&b->needs, ((struct plan_need){children[k], i | PLAN_NEW}));
+            if (!u64map_get(&b->gained, gain_key(children[k], i | PLAN_NEW), NULL))
+                vec_push(&b->needs, ((struct plan_need){children[k], i | PLAN_NEW}));
     }
     u64map_done(&below);
     return hit ? -ERR_CYCLE : 0;
@@ -199,6 +205,10 @@ static int role_needs(struct bind *b, uint32_t role)
 
 int bind_needs(struct bind *b)
 {
+    for (size_t i = 0; i < b->changes.n; i++)
+        for (uint32_t k = 0; k < b->changes.at[i].n_gains; k++)
+            u64map_put(&b->gained, gain_key(b->changes.at[i].noderole, b->changes.at[i].gains[k]),
+                       1);
     for (uint32_t role = 0; role < b->cat->n_roles; role++) {
         if (b->roles[role].first_new == BIND_NONE || !(b->cat->roles[role].flags & ROLE_F_CLUSTER))
             continue;

@@ -81,6 +81,7 @@ struct bind {
     struct u64map nodes;                  /* node -> 1: what lives there is in held and refused */
     struct u64map held;                   /* node, name -> ref of who is or provides it */
     struct u64map refused;                /* node, name -> ref of who conflicts with it */
+    struct u64map gained;                 /* child, ref: a need that the request itself names */
     struct u64map leaving;                /* live noderoles that go with this very request */
 };
 
