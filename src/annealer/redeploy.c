@@ -42,18 +42,23 @@ static void begin_again(struct anneal *a, uint32_t id, uint32_t op)
     noderole_changed(a, id);
 }
 
+int anneal_redeploy_check(const struct anneal *a, uint32_t node, struct err *e)
+{
+    if (node == 0 || node >= a->nodes.n || !a->nodes.at[node].exists || a->nodes.at[node].gone)
+        return err_set(e, ERR_NOT_FOUND, "no node %u", node);
+    int r = 0;
+    for (uint32_t id = a->nodes.at[node].first_noderole; id && r >= 0;
+         id = a->noderoles.at[id].next_on_node)
+        r = check_noderole_again(a, id, e);
+    return r;
+}
+
 int redeploy_event(struct anneal *a, const struct event *ev, struct err *e)
 {
-    int r;
-    if (ev->id == 0 || ev->id >= a->nodes.n || !a->nodes.at[ev->id].exists ||
-        a->nodes.at[ev->id].gone)
-        return err_set(e, ERR_NOT_FOUND, "no node %u", ev->id);
-    if ((r = operation_takes_work(a, ev->op, e)) < 0)
+    int r = anneal_redeploy_check(a, ev->id, e);
+    if (r < 0 || (r = operation_takes_work(a, ev->op, e)) < 0)
         return r;
     uint32_t first = a->nodes.at[ev->id].first_noderole;
-    for (uint32_t id = first; id; id = a->noderoles.at[id].next_on_node)
-        if ((r = check_noderole_again(a, id, e)) < 0)
-            return r;
     for (uint32_t id = first; id; id = a->noderoles.at[id].next_on_node)
         begin_again(a, id, ev->op);
     for (uint32_t id = first; id; id = a->noderoles.at[id].next_on_node)

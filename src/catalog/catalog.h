@@ -226,6 +226,8 @@ const struct catalog_role *catalog_role_get(const struct catalog *c, struct str 
 /* Index of a name that is a role's or provided; CATALOG_NONE. */
 uint32_t catalog_name_find(const struct catalog *c, struct str name);
 const struct catalog_action *catalog_action_get(const struct catalog_role *r, struct str name);
+/* How many roles it has that are not built in. */
+uint32_t catalog_roles_written(const struct catalog *c);
 /* The role whose name is nearest to one that does not exist; NULL if none is near. */
 const char *catalog_role_nearest(const struct catalog *c, struct str name);
 

@@ -172,7 +172,8 @@ struct revise_change { /* a noderole that is */
     const struct value *user; /* all of its own data from now on */
     bool other_user;          /* they differ from what it has, whatever the digest */
     bool removed;
-    bool back;                      /* it was on its way out and is wanted again */
+    bool bare; /* removed without running anything: it never ran, or its machine is no more */
+    bool back; /* it was on its way out and is wanted again */
     const uint32_t *gains, *losses; /* refs; ids */
     uint32_t n_gains, n_losses;
 };

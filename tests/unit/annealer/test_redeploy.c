@@ -58,10 +58,8 @@ static void needs_nobody(void)
     p->base_pool = anneal_pool_end(r.a);
     p->rebased = true;
     uint32_t a = rig_noderole(&r, "a", 1);
-    struct plan_change c = {.noderole = rig_noderole(&r, "m", 1),
-                            .what = PLAN_C_PARENTS,
-                            .gains = &a,
-                            .n_gains = 1};
+    struct plan_change c = {
+        .noderole = rig_noderole(&r, "m", 1), .what = PLAN_C_PARENTS, .gains = &a, .n_gains = 1};
     p->changes = &c;
     p->n_changes = 1;
     is_int(rig_try(&r, (struct event){.kind = EVENT_PLAN_APPLY, .op = RIG_OP, .plan = p}),
@@ -83,7 +81,8 @@ static void begins_from_nothing(void)
             "a chain that ran");
     uint32_t was = rig_nr(&r, "m").incarnation;
     rig_seen(&r, 1, 101, 2);
-    is_text(rig_tasks(&r, "wipe"), "DONE:unchanged", "a reboot does not repeat what is destructive");
+    is_text(rig_tasks(&r, "wipe"), "DONE:unchanged",
+            "a reboot does not repeat what is destructive");
     rig_ok(&r, "app");
 
     rig_op_add(&r, 3, 1, CLASS_NORMAL);
