@@ -167,6 +167,8 @@ void attempt_start(struct anneal *a, uint32_t t)
     l->deadline_ms = d->deadline_ms ? a->now_ms + d->deadline_ms
                                     : a->now_ms + a->opt.timeout_ms + d->timeout_ms;
     task->live = id;
+    /* From here on nobody can say that all is as the last success left it. */
+    task->done_digest = 0;
     attempt_list_on_node(a, id);
     worker_take(a, l);
     node_take(a, l);

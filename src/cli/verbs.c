@@ -284,6 +284,22 @@ const struct cli_verb cli_verbs[] = {
      .args = {A_NR, {"PATH", KIND_TEXT, ARG_OPTIONAL, "a dotted path into it", NULL}},
      .opts = OPTS(FLAG("wall", 0, "what its jig returned instead")),
      .examples = "anneal noderole data 12 listen.port"},
+    {"noderole", "tree", "show who needs whom", cmd_noderole_tree, S,
+     .routes = "GET /v1/noderoles",
+     .args = {{"ID", KIND_NODEROLE, ARG_OPTIONAL,
+               "a noderole to begin with: it and all that need it", NULL}},
+     .opts = OPTS(FLAG("up", 0, "what it needs instead of what needs it"),
+                  FLAG("dot", 0, "a graph for Graphviz"),
+                  OPT("role", "ROLE", KIND_ROLE, "only those of this role"),
+                  OPT("node", "NODE", KIND_NODE, "only those on this node"),
+                  OPT("deployment", "NAME", KIND_DEPLOYMENT, "only those of this deployment")),
+     .about = "Each noderole stands below those it needs, by cohort and number; where it comes up "
+              "again, a line refers to the first place.  Needs of noderoles that the options leave "
+              "out are not shown.  With -o json or yaml: the noderoles, and the edges between "
+              "them.",
+     .examples = "anneal noderole tree --deployment prod\n"
+                 "anneal noderole tree 12 --up\n"
+                 "anneal noderole tree --dot | dot -Tsvg > needs.svg"},
     {"noderole", "set", "set the data of a noderole", cmd_noderole_set, W,
      .routes = "GET /v1/noderoles/{id}, PUT /v1/noderoles/{id}/data",
      .args = {A_NR,

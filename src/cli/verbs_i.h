@@ -154,6 +154,7 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(noderole_list)                                                                               \
     X(noderole_show)                                                                               \
     X(noderole_data)                                                                               \
+    X(noderole_tree)                                                                               \
     X(noderole_set)                                                                                \
     X(noderole_rerun)                                                                              \
     X(noderole_retry)                                                                              \

@@ -142,8 +142,8 @@ int face_plan_room(const struct server *s, const struct plan *plan, struct err *
 }
 
 int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
-                    const char *kind, const char *title, enum start_class class, uint32_t *ret_op,
-                    struct err *e)
+                    const char *kind, const char *title, enum start_class class,
+                    uint32_t instead_of, uint32_t *ret_op, struct err *e)
 {
     int rc = face_plan_room(s, plan, e);
     if (rc < 0)
@@ -157,8 +157,11 @@ int face_plan_apply(struct server *s, const struct server_call *c, struct plan *
         rc = face_operation_add(s, c, kind, title, class, ret_op, e);
     if (rc < 0)
         return rc;
+    struct event over = {.kind = EVENT_SUPERSEDE, .id = instead_of, .op = *ret_op};
     struct event ev = {.kind = EVENT_PLAN_APPLY, .op = *ret_op, .plan = plan};
     struct commit_note note = server_note(c, NULL);
+    if (instead_of && (rc = server_apply(s, &over, &note, NULL, e)) < 0)
+        return rc;
     if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
         return rc;
     inventory_add_plan(&s->inv, plan);
@@ -206,10 +209,10 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
     if (!title)
         title = arena_printf(c->mem, "bind %u noderoles in %s", plan->n_noderoles,
                              s->inv.deployments.at[id].name);
-    if (!dry &&
-        ((rc = wish_check(s, id, plan, e)) < 0 ||
-         (rc = face_plan_apply(s, c, plan, "bind", title, (enum start_class) class, &op, e)) < 0 ||
-         (rc = wish_bound(s, c, &req, plan, title, op, e)) < 0))
+    if (!dry && ((rc = wish_check(s, id, plan, e)) < 0 ||
+                 (rc = face_plan_apply(s, c, plan, "bind", title, (enum start_class) class, 0, &op,
+                                       e)) < 0 ||
+                 (rc = wish_bound(s, c, &req, plan, title, op, e)) < 0))
         return rc;
     struct value *v = value_map(c->mem);
     value_set(c->mem, v, "operation", dry ? value_null(c->mem) : view_operation(s, c->mem, op));

@@ -207,9 +207,9 @@ static void fresh_add(struct outlook *o, const struct snapshot_change *c)
     uint32_t id = wish_live(o->server, key, NULL);
     if (!c->node || (id && o->server->inv.noderoles.at[id].deployment == o->deployment))
         return;
+    struct outlook_entry f = {key, *c->now, OUTLOOK_FIRST + (uint32_t)o->fresh.n, 0};
     u64map_put(&o->fresh_by_key, key, o->fresh.n);
-    vec_push(&o->fresh,
-             ((struct outlook_entry){key, *c->now, OUTLOOK_FIRST + (uint32_t)o->fresh.n, 0}));
+    vec_push(&o->fresh, f);
 }
 
 static void altered_add(struct outlook *o, const struct snapshot_change *c)

@@ -312,17 +312,15 @@ bool revision_is_empty(const struct revision *r)
 
 /* --- applying --- */
 
-/* What of an earlier commit is still open goes on in this one. */
-static int supersede(struct revision *r, const struct server_call *c, uint32_t op, struct err *e)
+/* An earlier commit that is still open: its work goes on in the next. */
+static uint32_t open_commit(const struct revision *r)
 {
     const struct snapshot *head = desire_head(r->server->desire, r->deployment);
-    struct commit_note note = server_note(c, NULL);
     struct operation_view v;
-    if (!head || !head->operation || !anneal_operation(r->server->engine, head->operation, &v) ||
-        (v.state != OPERATION_RUNNING && !v.held))
-        return 0;
-    struct event ev = {.kind = EVENT_SUPERSEDE, .id = head->operation, .op = op};
-    return server_apply(r->server, &ev, &note, NULL, e);
+    bool open = head && head->operation &&
+                anneal_operation(r->server->engine, head->operation, &v) &&
+                (v.state == OPERATION_RUNNING || v.held);
+    return open ? head->operation : 0;
 }
 
 static void keep_documents(struct revision *r)
@@ -340,10 +338,8 @@ int revision_apply(struct revision *r, const struct server_call *c, const char *
     int class = start_class_find(value_as_text(value_get(c->body, "class"), "normal"));
     int rc = wish_check(r->server, r->deployment, r->plan, e);
     if (rc >= 0)
-        rc = face_plan_apply(r->server, c, r->plan, kind, title, (enum start_class) class, ret_op,
-                             e);
-    if (rc >= 0)
-        rc = supersede(r, c, *ret_op, e);
+        rc = face_plan_apply(r->server, c, r->plan, kind, title, (enum start_class) class,
+                             open_commit(r), ret_op, e);
     if (rc >= 0)
         keep_documents(r);
     return rc;

@@ -388,12 +388,12 @@ int face_operation_add(struct server *s, const struct server_call *c, const char
 /* Told in the journal: "created", "proposed", "committed" ... */
 void face_deployment_changed(struct server *s, const struct server_call *c, uint32_t id,
                              const char *what);
-/* One plan, whole or not at all, as an operation of that kind; NULL: nobody waits for it, and it
- * belongs to the standing one. */
 int face_plan_room(const struct server *s, const struct plan *plan, struct err *e);
+/* One plan, whole or not at all, as an operation of that kind; NULL: nobody waits for it, and it
+ * belongs to the standing one.  instead_of: one whose unfinished work goes on in it; 0: none. */
 int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
-                    const char *kind, const char *title, enum start_class class, uint32_t *ret_op,
-                    struct err *e);
+                    const char *kind, const char *title, enum start_class class,
+                    uint32_t instead_of, uint32_t *ret_op, struct err *e);
 
 /* More views, for lists and explanations.  Names are borrowed until the next write; NULL for
  * nobody. */

@@ -134,6 +134,38 @@ static void failed_removal(void)
     rig_done(&r);
 }
 
+static int redefine_as(struct rig *r, const char *name, uint32_t def, uint32_t op)
+{
+    struct plan *p = plan_of_changes(r);
+    struct plan_change *c = change(r, p, name, PLAN_C_DEFS);
+    p->defs[0].digest = 99;
+    c->defs = one(p, def ? def : p->base_def);
+    c->n_defs = 1;
+    return apply(r, p, op);
+}
+
+/* What an attempt that is superseded did to the node is not what the last success left there. */
+static void back_while_it_runs(void)
+{
+    struct rig r;
+    rig_init(&r, 1);
+    rig_plan(&r, RIG_OP, "a@1");
+    rig_ok(&r, "a");
+    uint32_t first = rig_view(&r, "a").def;
+    is_int(redefine_as(&r, "a", 0, 3), 0, "another definition");
+    is_text(rig_started(&r), "a", "runs");
+    is_int(redefine_as(&r, "a", first, 4), 0, "the old one again while it runs");
+    is_text(rig_started(&r), "", "waits for it to end");
+    rig_step(&r, (struct event){.kind = EVENT_RESULT,
+                                .id = rig_nr(&r, "a").first_task,
+                                .attempt = rig_view(&r, "a").attempt,
+                                .flag = OUTCOME_OK});
+    is_text(rig_started(&r), "a", "and runs once more, though it is as it was at the last success");
+    rig_ok(&r, "a");
+    is_text(rig_states(&r, "a"), "ACTIVE", "then it is in service");
+    rig_done(&r);
+}
+
 static void second_thoughts(void)
 {
     struct rig r;
@@ -295,6 +327,7 @@ int main(void)
     children_go_first();
     nothing_to_run();
     failed_removal();
+    back_while_it_runs();
     second_thoughts();
     tasks_replaced_in_service();
     destructive_is_not_repeated();

@@ -571,6 +571,8 @@ static int of_deployment(struct server *s, const struct server_call *c, const ch
     int rc = document(s, c, op, json, r, e);
     if (rc >= 0 && !row_find(s, FAKE_DEPLOYMENTS, c->id[0]))
         rc = lacks("deployment", c->id[0], e);
+    if (rc >= 0)
+        r->rev = (uint64_t)value_as_int(value_get(r->body, "rev"), 0);
     if (rc >= 0 && event)
         r->group = fake_write(s, event);
     return rc;

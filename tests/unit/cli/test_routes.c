@@ -49,6 +49,7 @@ static const struct {
     {"noderole", "list", "noderole list", 0},
     {"noderole", "show", "noderole show 12", 0},
     {"noderole", "data", "noderole data 12", 0},
+    {"noderole", "tree", "noderole tree 12", 0},
     {"noderole", "set", "noderole set 12 a=1", 0},
     {"noderole", "rerun", "noderole rerun 12", 0},
     {"noderole", "retry", "noderole retry 12", 0},
