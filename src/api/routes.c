@@ -86,9 +86,16 @@ static const struct api_route routes[] = {
 {API_PATCH, "/v1/nodes/{node}", OP(node_patch), DOC("nodes", "Change a node"), FOR(OPERATE),
  TAKES("NodePatch"), GIVES("Node", API_200), FLAGS(API_IF_MATCH), REFUSES(API_409 | API_422)},
 {API_DELETE, "/v1/nodes/{node}", OP(node_delete), DOC("nodes", "Remove a node"), FOR(OPERATE),
- GIVES_NOTHING, FLAGS(API_IF_MATCH), REFUSES(API_409 | API_422)},
+ GIVES("Operation", API_202 | API_204), FLAGS(API_IF_MATCH), REFUSES(API_409 | API_422),
+ QUERY({"cascade", "Flag", "Take down what is on it first."})},
 {API_POST, "/v1/nodes/{node}/report", OP(node_report), DOC("nodes", "Tell what a probe saw"),
  FOR(OPERATE), TAKES("NodeReport"), GIVES("Node", API_200), REFUSES(API_409 | API_422)},
+{API_POST, "/v1/nodes/{node}/redeploy", OP(node_redeploy),
+ DOC("nodes", "Begin from nothing: all that is on it runs again"), FOR(OPERATE),
+ GIVES("Operation", API_202), REFUSES(API_409 | API_422)},
+{API_POST, "/v1/announce", OP(announce), DOC("nodes", "A machine says that it is there"),
+ FOR(ANNOUNCE), TAKES("Announce"), GIVES("Announced", API_200 | API_201),
+ REFUSES(API_409 | API_422)},
 {API_GET, "/v1/groups", OP(group_list), DOC("nodes", "List groups of nodes"), FOR(READ),
  LIST_OF("Group")},
 
@@ -282,6 +289,7 @@ const char *api_scope_name(enum scope s)
 {
     static const char *const names[] = {
         [SCOPE_NONE] = "none",
+        [SCOPE_ANNOUNCE] = "announce",
         [SCOPE_READ] = "read",
         [SCOPE_OPERATE] = "operate",
         [SCOPE_ADMIN] = "admin",

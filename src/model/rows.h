@@ -121,6 +121,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, realm, FIX)                                                                             \
     X(U32, rev, DYN)                                                                               \
     X(U32, deployment, DYN)                                                                        \
+    X(U32, leaving, DYN)                                                                           \
     X(TEXT, body, DYN)
 #define ROW_DEF(X)                                                                                 \
     X(U32, id, KEY)                                                                                \

@@ -66,6 +66,7 @@ struct bind {
     struct arena scratch;
     struct err *err; /* never NULL */
     uint32_t max_noderoles, max_needs, max_tasks;
+    uint32_t machine; /* name of CATALOG_MACHINE */
     VEC(struct bind_new) fresh;
     VEC(struct bind_link) links;   /* as found, by child within required and used */
     VEC(struct bind_link) parents; /* settled: each parent once, peers included */

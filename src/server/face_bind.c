@@ -46,7 +46,7 @@ static struct value *loaded_value(struct arena *mem, const struct catalog *cat,
     value_put_text(mem, v, "origin", origin);
     value_put_text(mem, v, "loaded_at", view_time(mem, at_ms));
     value_put_int(mem, v, "barclamps", cat->n_barclamps);
-    value_put_int(mem, v, "roles", cat->n_roles);
+    value_put_int(mem, v, "roles", catalog_roles_written(cat));
     value_put_int(mem, v, "tasks", cat->n_tasks);
     value_set(mem, v, "report", report_value(mem, report));
     return v;
@@ -131,21 +131,31 @@ static int read_items(struct server *s, const struct server_call *c, struct bind
     return rc;
 }
 
+int face_plan_room(const struct server *s, const struct plan *plan, struct err *e)
+{
+    if ((uint64_t)anneal_task_end(s->engine) + plan->n_tasks <= s->opts->max_tasks)
+        return 0;
+    err_set(e, ERR_LIMIT, "this would make %llu tasks, more than max_tasks (%llu)",
+            (unsigned long long)anneal_task_end(s->engine) + plan->n_tasks,
+            (unsigned long long)s->opts->max_tasks);
+    return err_hint(e, "raise max_tasks in the configuration");
+}
+
 int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
                     const char *kind, const char *title, enum start_class class,
                     uint32_t instead_of, uint32_t *ret_op, struct err *e)
 {
-    if ((uint64_t)anneal_task_end(s->engine) + plan->n_tasks > s->opts->max_tasks) {
-        err_set(e, ERR_LIMIT, "this would make %llu tasks, more than max_tasks (%llu)",
-                (unsigned long long)anneal_task_end(s->engine) + plan->n_tasks,
-                (unsigned long long)s->opts->max_tasks);
-        return err_hint(e, "raise max_tasks in the configuration");
-    }
+    int rc = face_plan_room(s, plan, e);
+    if (rc < 0)
+        return rc;
     plan_rebase(plan, anneal_def_end(s->engine), anneal_noderole_end(s->engine),
                 anneal_task_end(s->engine), anneal_span_end(s->engine), anneal_pool_end(s->engine));
     /* What only adds was proved by the planner; what lives may object to a change. */
-    int rc = plan->n_changes ? anneal_plan_check(s->engine, plan, e) : 0;
-    if (rc < 0 || (rc = face_operation_add(s, c, kind, title, class, ret_op, e)) < 0)
+    rc = plan->n_changes ? anneal_plan_check(s->engine, plan, e) : 0;
+    *ret_op = OPERATION_STANDING;
+    if (rc >= 0 && kind)
+        rc = face_operation_add(s, c, kind, title, class, ret_op, e);
+    if (rc < 0)
         return rc;
     struct event over = {.kind = EVENT_SUPERSEDE, .id = instead_of, .op = *ret_op};
     struct event ev = {.kind = EVENT_PLAN_APPLY, .op = *ret_op, .plan = plan};

@@ -86,6 +86,8 @@ int server_apply(struct server *s, struct event *ev, const struct commit_note *n
         forget_removed(s, fx);
     if (r >= 0 && ret_fx)
         *ret_fx = fx;
+    else if (r >= 0 && ev->kind != EVENT_NODE_GONE)
+        node_leave_settle(s);
     server_touch(s);
     return r;
 }
@@ -238,6 +240,8 @@ int server_restore(struct server *s, struct err *e)
         if (s->inv.noderoles.at[id].role && !anneal_noderole(s->engine, id, &v))
             inventory_drop_noderole(&s->inv, id);
     }
+    node_machines_load(s);
+    node_leave_load(s);
     s->desire = desire_new(note_row, s);
     if ((r = desire_load(s->desire, s->store, e)) < 0)
         return r;
@@ -333,7 +337,11 @@ int server_new(const struct server_options *o, struct server **ret_s, struct err
     s->beat = loop_timer_new(s->loop, dispatch_beat, s);
     s->writer = pool_new(s->loop, 1, "anneal-writer");
     s->background = pool_new(s->loop, 1, "anneal-back");
-    int r = open_files(s, e);
+    int r = node_name_pattern_check(s->opts->node_pattern, e);
+    if (r >= 0)
+        r = catalog_builtin(&s->builtin, e);
+    if (r >= 0)
+        r = open_files(s, e);
     if (r >= 0)
         r = server_restore(s, e);
     if (r >= 0) {
@@ -379,6 +387,9 @@ void server_free(struct server *s)
             free(s->workers.at[i].jigs.at[k]);
         vec_done(&s->workers.at[i].jigs);
     }
+    catalog_unref(s->builtin);
+    strmap_done(&s->node_numbers);
+    vec_done(&s->leaving);
     vec_done(&s->workers);
     vec_done(&s->waiters);
     vec_done(&s->answers);

@@ -10,10 +10,16 @@
 
 static bool world_node(void *ctx, uint32_t id, struct planner_node *ret)
 {
-    const struct inventory *v = &((struct world *)ctx)->server->inv;
+    const struct world *w = ctx;
+    const struct inventory *v = &w->server->inv;
+    if (w->new_name && id == anneal_node_end(w->server->engine)) {
+        *ret = (struct planner_node){str_of(w->new_name), false};
+        return true;
+    }
     if (id == 0 || id >= v->nodes.n || !v->nodes.at[id].name)
         return false;
-    *ret = (struct planner_node){str_of(v->nodes.at[id].name), v->nodes.at[id].gone};
+    *ret = (struct planner_node){str_of(v->nodes.at[id].name),
+                                 v->nodes.at[id].gone || v->nodes.at[id].leaving};
     return true;
 }
 

@@ -54,7 +54,7 @@ is "$rc" 0 "a deployment"
 run anneal deployment bind prod base=n1.example.net --dry-run
 is "$rc" 0 "a dry run"
 has "$out" "nothing was changed" "changes nothing"
-run anneal noderole list
+run anneal noderole list --deployment prod
 is "$err" "no noderoles" "indeed nothing"
 run anneal deployment bind prod nosuch=n1.example.net
 is "$rc" 6 "a role that is not there: exit code 6"

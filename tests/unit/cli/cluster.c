@@ -46,6 +46,8 @@ static const struct {
     {"PATCH /v1/nodes/n1", 200, NODE_JSON},
     {"DELETE /v1/nodes/n1", 204, ""},
     {"POST /v1/nodes/n1/report", 200, NODE_JSON},
+    {"POST /v1/nodes/n1/redeploy", 202, OPERATION_JSON("running", 1, 0, 1)},
+    {"POST /v1/announce", 201, "{\"id\":4,\"name\":\"n4\",\"new\":true}"},
     {"GET /v1/groups", 200, LIST("{\"name\":\"db\",\"count\":3}")},
     {"GET /v1/catalog", 200, CATALOG},
     {"POST /v1/catalog", 201, CATALOG},
