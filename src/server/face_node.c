@@ -93,11 +93,19 @@ int server_node_patch(struct server *s, const struct server_call *c, struct serv
         err_set(e, ERR_REFUSED, "a node keeps its name");
         return err_at(e, "/name");
     }
+    struct value *left = value_list(c->mem);
+    if (home != s->inv.nodes.at[id].deployment && (rc = node_move(s, c, id, home, &left, e)) < 0)
+        return rc;
     if ((rc = patch_engine(s, c, id, e)) < 0)
         return rc;
     node_body_put(s, c, id, home, c->body, ROW_UPDATE);
     /* on_node_change: here all that the request changes is changed. */
     reply_node(s, c, id, r);
+    if (left->n) {
+        struct value *v = value_copy(c->mem, r->body);
+        value_set(c->mem, v, "left_behind", left);
+        r->body = v;
+    }
     return 0;
 }
 
