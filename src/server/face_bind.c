@@ -142,11 +142,12 @@ static int apply_plan(struct server *s, const struct server_call *c, struct plan
                 (unsigned long long)s->opts->max_tasks);
         return err_hint(e, "raise max_tasks in the configuration");
     }
-    int rc = face_operation_add(s, c, "bind", title, (enum start_class) class, ret_op, e);
-    if (rc < 0)
-        return rc;
     plan_rebase(plan, anneal_def_end(s->engine), anneal_noderole_end(s->engine),
                 anneal_task_end(s->engine), anneal_span_end(s->engine), anneal_pool_end(s->engine));
+    int rc = data_plan_digests(s, plan, 0, NULL, e);
+    if (rc < 0 ||
+        (rc = face_operation_add(s, c, "bind", title, (enum start_class) class, ret_op, e)) < 0)
+        return rc;
     struct event ev = {.kind = EVENT_PLAN_APPLY, .op = *ret_op, .plan = plan};
     struct commit_note note = server_note(c, NULL);
     if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
@@ -240,7 +241,8 @@ int server_noderole_data(struct server *s, const struct server_call *c, struct s
     if (!role)
         return err_set(e, ERR_REFUSED, "role %s is not in the catalog any more",
                        s->inv.role_names.at[n->role]);
-    if ((rc = planner_data(c->mem, role, c->body, &data, &digest, e)) < 0)
+    if ((rc = planner_data(c->mem, role, c->body, &data, &digest, e)) < 0 ||
+        (rc = data_user_inputs(s, id, c->body, &digest, e)) < 0)
         return rc;
     SCOPED_BUF(text);
     json_write_canonical(&text, c->body);

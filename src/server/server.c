@@ -201,6 +201,7 @@ static void forget(struct server *s)
 {
     commit_free(s->commit);
     anneal_free(s->engine);
+    data_free(s);
     inventory_done(&s->inv);
     desire_free(s->desire);
     lease_free(s->lease);
@@ -236,6 +237,7 @@ int server_restore(struct server *s, struct err *e)
 {
     struct row_meta meta;
     forget(s);
+    s->data = data_new();
     int r = restore_engine(s->store, &s->engine_options, &s->engine, &s->commit, &meta, e);
     if (r < 0)
         return r;

@@ -79,6 +79,7 @@ struct inventory {
     VEC(struct inv_named) pools, jigs;
     VEC(struct inv_token) tokens;
     VEC(char *) role_names;
+    size_t documents; /* texts of noderoles that are not empty */
     struct strmap node_by_name, deployment_by_name, pool_by_name, jig_by_name, role_by_name,
         token_by_hash;
     struct u64map def_by_digest;
@@ -164,6 +165,7 @@ struct server {
     struct commit *commit;
     struct inventory inv;
     struct desire *desire; /* what is wanted */
+    struct data *data;     /* what can be made again of all this, for runs to see */
     struct catalog *catalog; /* the live generation; NULL: none loaded yet */
     char *catalog_origin;
     uint64_t catalog_loaded_ms;

@@ -219,12 +219,21 @@ static void test_refusals(void)
 static void test_digest(void)
 {
     char one[DIGEST_HEX], two[DIGEST_HEX], three[DIGEST_HEX];
-    taskmsg_digest(str_of("{}"), str_of("{ }"), one);
-    taskmsg_digest(str_of("{}"), str_of("{ }"), two);
+    struct taskmsg m = {.params = str_of("{}"), .data = str_of("{ }")};
+    taskmsg_digest(&m, one);
+    taskmsg_digest(&m, two);
     is_text(one, two, "equal texts have equal digests");
-    taskmsg_digest(str_of("{}{"), str_of(" }"), three);
+    m.under = str_of("0a");
+    taskmsg_digest(&m, two);
+    ok(strcmp(one, two) != 0, "a document under the data counts");
+    m.over = m.under;
+    m.under = (struct str){0};
+    taskmsg_digest(&m, three);
+    ok(strcmp(two, three) != 0, "over them it is another one");
+    m = (struct taskmsg){.params = str_of("{}{"), .data = str_of(" }")};
+    taskmsg_digest(&m, three);
     ok(strcmp(one, three) != 0, "the border between parameters and data counts");
-    taskmsg_digest((struct str){0}, (struct str){0}, three);
+    taskmsg_digest(&(struct taskmsg){0}, three);
     is_int(strlen(three), DIGEST_HEX - 1, "nothing has a digest too");
 }
 
