@@ -67,6 +67,17 @@ static void forget_removed(struct server *s, const struct effects *fx)
             inventory_drop_noderole(&s->inv, fx->changes.at[i].id);
 }
 
+/* Needs that count from now on are seen from now on. */
+static void tell_gained(struct server *s, const struct effects *fx)
+{
+    VEC(uint32_t) ids = {0};
+    for (size_t i = 0; i < fx->gained.n; i++)
+        vec_push(&ids, fx->gained.at[i]);
+    if (ids.n > 0)
+        data_tell(s, ids.at, ids.n);
+    vec_done(&ids);
+}
+
 int server_apply(struct server *s, struct event *ev, const struct commit_note *note,
                  const struct effects **ret_fx, struct err *e)
 {
@@ -86,6 +97,8 @@ int server_apply(struct server *s, struct event *ev, const struct commit_note *n
         forget_removed(s, fx);
     if (r >= 0 && ret_fx)
         *ret_fx = fx;
+    if (r >= 0)
+        tell_gained(s, fx);
     server_touch(s);
     return r;
 }
