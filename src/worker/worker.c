@@ -18,7 +18,13 @@
 #include "sys/fs.h"
 #include "worker/worker_i.h"
 
-enum { CAPACITY_DEFAULT = 64, OUTPUT_DEFAULT = 1024 * 1024, BEAT_DEFAULT_MS = 5000, JIGS_MAX = 64 };
+enum {
+    CAPACITY_DEFAULT = 64,
+    OUTPUT_DEFAULT = 1024 * 1024,
+    BEAT_DEFAULT_MS = 5000,
+    DOCUMENTS_DEFAULT = 64 << 20,
+    JIGS_MAX = 64
+};
 
 void worker_send(struct worker *w, const struct taskmsg *m)
 {
@@ -150,6 +156,7 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
     w->capacity = o->capacity ? o->capacity : CAPACITY_DEFAULT;
     w->max_output_bytes = o->max_output_bytes ? o->max_output_bytes : OUTPUT_DEFAULT;
     w->beat_ms = o->beat_ms ? o->beat_ms : BEAT_DEFAULT_MS;
+    w->documents_max_bytes = o->document_bytes ? o->document_bytes : DOCUMENTS_DEFAULT;
     w->next_seq = first_seq();
     link_init(&w->idle);
     link_init(&w->held);

@@ -4,7 +4,7 @@
  * trees are shared by all runs that see it, which only read.  What comes is checked against its
  * digest, so that a run sees what it was meant to or nothing.
  * Invariants: a document with users is neither idle nor dropped; the idle ones together have at
- * most DOCUMENTS_MAX_BYTES of text; one that is not here has users or is gone.
+ * most documents_max_bytes of text; one that is not here has users or is gone.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
@@ -72,7 +72,7 @@ void document_unuse(struct document *d)
     }
     link_append(&w->documents_idle, &d->idle);
     w->documents_bytes += d->bytes;
-    while (w->documents_bytes > DOCUMENTS_MAX_BYTES) {
+    while (w->documents_bytes > w->documents_max_bytes) {
         struct document *first = LINK_OF(w->documents_idle.next, struct document, idle);
         w->documents_bytes -= first->bytes;
         document_drop(first);

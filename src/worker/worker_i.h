@@ -27,9 +27,8 @@ enum {
     LOG_DELAY_MS = 100,
     RESEND_BEATS = 3,
     SPARE_ARENAS = 64,
-    TAIL_BYTES = 3,                 /* of a character that the next output may complete */
-    DOCUMENTS_MAX_BYTES = 64 << 20, /* of text that nobody uses at the moment */
-    DATA_MAX_DEPTH = 256,           /* peers lie three maps deep */
+    TAIL_BYTES = 3,       /* of a character that the next output may complete */
+    DATA_MAX_DEPTH = 256, /* peers lie three maps deep */
 };
 
 struct link { /* member of a circular list; the head is one too */
@@ -138,10 +137,10 @@ struct worker {
     struct u64map tasks; /* task -> struct known */
     struct link idle;    /* longest idle first */
     struct link held, queue, dirty, graves, unacked;
-    struct strmap documents;     /* digest -> struct document */
-    struct link documents_idle;  /* longest idle first */
-    struct link documents_asked; /* not here yet, longest asked for first */
-    size_t documents_bytes;      /* of the idle ones */
+    struct strmap documents;                     /* digest -> struct document */
+    struct link documents_idle;                  /* longest idle first */
+    struct link documents_asked;                 /* not here yet, longest asked for first */
+    size_t documents_bytes, documents_max_bytes; /* of the idle ones */
     struct worker_counts n;
     uint64_t next_seq;
     struct arena scratch; /* of the message being read */

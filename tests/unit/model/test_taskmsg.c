@@ -31,9 +31,15 @@ static void same(const struct taskmsg *a, const struct taskmsg *b)
     same_str(a->key, b->key, "key", k);
     same_str(a->params, b->params, "params", k);
     same_str(a->data, b->data, "data", k);
+    same_str(a->under, b->under, "under", k);
+    same_str(a->over, b->over, "over", k);
     same_str(a->digest, b->digest, "digest", k);
     same_str(a->text, b->text, "text", k);
     same_str(a->returns, b->returns, "returns", k);
+    same_str(a->gone, b->gone, "gone", k);
+    same_str(a->document, b->document, "document", k);
+    same_str(a->content, b->content, "content", k);
+    is_int(b->missing, a->missing, "missing of %s", taskmsg_kind_name(k));
     same_str(a->chunk, b->chunk, "chunk", k);
     same_str(a->worker, b->worker, "worker", k);
     ok(a->n_jigs == b->n_jigs && a->n_held == b->n_held, "list lengths of %s",
@@ -58,6 +64,8 @@ static void test_round_trips(void)
          .key = str_of("k"),
          .params = str_of("{\"a\" : 1.0, \"b\":\"\\u00e9\"}"),
          .data = str_of("{}"),
+         .under = str_of("01aa"),
+         .over = str_of("02bb"),
          .digest = str_of("00ff"),
          .timeout_ms = 1ull << 40,
          .grace_ms = 5000},
@@ -83,6 +91,7 @@ static void test_round_trips(void)
          .ran_ms = 12,
          .text = str_of("exit status 3"),
          .returns = str_of("{\"x\":[1,2]}"),
+         .gone = str_of("[[\"y\",\"z\"]]"),
          .truncated = true},
         {.kind = TASKMSG_RESULT, .task = 7, .attempt = 3, .seq = 0, .outcome = OUTCOME_OK},
         {.kind = TASKMSG_RESULT,
@@ -98,6 +107,9 @@ static void test_round_trips(void)
          .stream = 2,
          .chunk = {"a\0\tb\n\xc3\xa9", 7}},
         {.kind = TASKMSG_LOG, .task = 7, .attempt = 3, .stream = 1},
+        {.kind = TASKMSG_FETCH, .task = 7, .attempt = 3, .document = str_of("01aa")},
+        {.kind = TASKMSG_DOCUMENT, .document = str_of("01aa"), .content = str_of("{\"a\":1}")},
+        {.kind = TASKMSG_DOCUMENT, .document = str_of("01aa"), .missing = true},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         SCOPED_ARENA(mem);
