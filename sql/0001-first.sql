@@ -178,7 +178,6 @@ CREATE TABLE noderole (
     incarnation INTEGER NOT NULL,
     operation INTEGER NOT NULL,
     run_count INTEGER NOT NULL,
-    exports INTEGER NOT NULL,
     data INTEGER NOT NULL,
     inputs INTEGER NOT NULL
 ) STRICT;

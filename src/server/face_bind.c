@@ -142,8 +142,7 @@ int face_plan_room(const struct server *s, const struct plan *plan, struct err *
 }
 
 int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
-                    const char *kind, const char *title, enum start_class class,
-                    uint32_t instead_of, uint32_t *ret_op, struct err *e)
+                    const struct face_work *w, uint32_t *ret_op, struct err *e)
 {
     int rc = face_plan_room(s, plan, e);
     if (rc < 0)
@@ -153,14 +152,16 @@ int face_plan_apply(struct server *s, const struct server_call *c, struct plan *
     /* What only adds was proved by the planner; what lives may object to a change. */
     rc = plan->n_changes ? anneal_plan_check(s->engine, plan, e) : 0;
     *ret_op = OPERATION_STANDING;
-    if (rc >= 0 && kind)
-        rc = face_operation_add(s, c, kind, title, class, ret_op, e);
+    if (rc >= 0)
+        rc = data_plan_digests(s, plan, w->deployment, w->head, e);
+    if (rc >= 0 && w->kind)
+        rc = face_operation_add(s, c, w->kind, w->title, w->class, ret_op, e);
     if (rc < 0)
         return rc;
-    struct event over = {.kind = EVENT_SUPERSEDE, .id = instead_of, .op = *ret_op};
+    struct event over = {.kind = EVENT_SUPERSEDE, .id = w->instead_of, .op = *ret_op};
     struct event ev = {.kind = EVENT_PLAN_APPLY, .op = *ret_op, .plan = plan};
     struct commit_note note = server_note(c, NULL);
-    if (instead_of && (rc = server_apply(s, &over, &note, NULL, e)) < 0)
+    if (w->instead_of && (rc = server_apply(s, &over, &note, NULL, e)) < 0)
         return rc;
     if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
         return rc;
@@ -209,9 +210,9 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
     if (!title)
         title = arena_printf(c->mem, "bind %u noderoles in %s", plan->n_noderoles,
                              s->inv.deployments.at[id].name);
+    struct face_work work = {"bind", title, (enum start_class) class, 0, 0, NULL};
     if (!dry && ((rc = wish_check(s, id, plan, e)) < 0 ||
-                 (rc = face_plan_apply(s, c, plan, "bind", title, (enum start_class) class, 0, &op,
-                                       e)) < 0 ||
+                 (rc = face_plan_apply(s, c, plan, &work, &op, e)) < 0 ||
                  (rc = wish_bound(s, c, &req, plan, title, op, e)) < 0))
         return rc;
     struct value *v = value_map(c->mem);
@@ -255,7 +256,8 @@ int server_noderole_data(struct server *s, const struct server_call *c, struct s
     if (!role)
         return err_set(e, ERR_REFUSED, "role %s is not in the catalog any more",
                        s->inv.role_names.at[n->role]);
-    if ((rc = planner_data(c->mem, role, c->body, &data, &digest, e)) < 0)
+    if ((rc = planner_data(c->mem, role, c->body, &data, &digest, e)) < 0 ||
+        (rc = data_user_inputs(s, id, c->body, &digest, e)) < 0)
         return rc;
     SCOPED_BUF(text);
     json_write_canonical(&text, c->body);

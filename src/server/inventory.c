@@ -111,6 +111,7 @@ void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, u
     n->role = inventory_role(v, role);
     n->rev = 1;
     n->user = dup_str(user);
+    v->documents += n->user != NULL;
     inventory_place(v, id, deployment);
 }
 
@@ -118,6 +119,7 @@ void inventory_drop_noderole(struct inventory *v, uint32_t id)
 {
     struct inv_noderole *n = &v->noderoles.at[id];
     unplace(v, id);
+    v->documents -= (size_t)(n->user != NULL) + (n->system != NULL) + (n->wall != NULL);
     free(n->user);
     free(n->system);
     free(n->wall);
@@ -291,6 +293,7 @@ static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
             v->noderoles.at[r->id].system = dup_str(r->system);
             v->noderoles.at[r->id].wall = dup_str(r->wall);
             v->noderoles.at[r->id].rev = r->rev;
+            v->documents += (size_t)(r->user.n > 0) + (r->system.n > 0) + (r->wall.n > 0);
         }
         break;
     }

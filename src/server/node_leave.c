@@ -246,8 +246,8 @@ static int leave_apply(struct leave *l, struct server_reply *r, struct err *e)
     const char *title = arena_printf(c->mem, "delete %s", s->inv.nodes.at[l->node].name);
     struct desire_author by = wish_author(s, c, title);
     uint32_t op;
-    int rc = face_plan_apply(s, c, l->plan, tasks ? "delete" : NULL, title, CLASS_NORMAL, 0, &op,
-                             e);
+    struct face_work work = {tasks ? "delete" : NULL, title, CLASS_NORMAL, 0, 0, NULL};
+    int rc = face_plan_apply(s, c, l->plan, &work, &op, e);
     if (rc < 0 || (rc = wish_less(l, &by, e)) < 0)
         return rc;
     if (s->inv.nodes.at[l->node].gone)

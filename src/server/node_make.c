@@ -67,8 +67,8 @@ static int bind_defaults(struct server *s, const struct server_call *c, const ch
 {
     const char *title = arena_printf(c->mem, "discover %s", name);
     uint32_t op;
-    int rc = face_plan_apply(s, c, plan, plan->n_tasks ? "discover" : NULL, title, CLASS_NORMAL, 0,
-                             &op, e);
+    struct face_work work = {plan->n_tasks ? "discover" : NULL, title, CLASS_NORMAL, 0, 0, NULL};
+    int rc = face_plan_apply(s, c, plan, &work, &op, e);
     return rc < 0 ? rc : wish_amended(s, c, req, plan, title, e);
 }
 

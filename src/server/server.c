@@ -67,6 +67,17 @@ static void forget_removed(struct server *s, const struct effects *fx)
             inventory_drop_noderole(&s->inv, fx->changes.at[i].id);
 }
 
+/* Needs that count from now on are seen from now on. */
+static void tell_gained(struct server *s, const struct effects *fx)
+{
+    VEC(uint32_t) ids = {0};
+    for (size_t i = 0; i < fx->gained.n; i++)
+        vec_push(&ids, fx->gained.at[i]);
+    if (ids.n > 0)
+        data_tell(s, ids.at, ids.n);
+    vec_done(&ids);
+}
+
 int server_apply(struct server *s, struct event *ev, const struct commit_note *note,
                  const struct effects **ret_fx, struct err *e)
 {
@@ -86,7 +97,9 @@ int server_apply(struct server *s, struct event *ev, const struct commit_note *n
         forget_removed(s, fx);
     if (r >= 0 && ret_fx)
         *ret_fx = fx;
-    else if (r >= 0 && ev->kind != EVENT_NODE_GONE)
+    if (r >= 0)
+        tell_gained(s, fx);
+    if (r >= 0 && !ret_fx && ev->kind != EVENT_NODE_GONE)
         node_leave_settle(s);
     server_touch(s);
     return r;
@@ -194,6 +207,7 @@ static int load_catalog_row(void *arg, enum row_table t, const void *row, struct
 
 static void forget(struct server *s)
 {
+    data_free(s);
     commit_free(s->commit);
     anneal_free(s->engine);
     inventory_done(&s->inv);
@@ -230,6 +244,7 @@ int server_restore(struct server *s, struct err *e)
 {
     struct row_meta meta;
     forget(s);
+    s->data = data_new();
     int r = restore_engine(s->store, &s->engine_options, &s->engine, &s->commit, &meta, e);
     if (r < 0)
         return r;

@@ -150,6 +150,7 @@ bool server_is_ready(struct server *s);
     X(noderole_list)                                                                               \
     X(noderole_get)                                                                                \
     X(noderole_data)                                                                               \
+    X(noderole_visible)                                                                            \
     X(noderole_rerun)                                                                              \
     X(noderole_retry)                                                                              \
     X(noderole_abandon)                                                                            \

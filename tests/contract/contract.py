@@ -238,6 +238,8 @@ class Scenario:
         noderole = self.noderole_of("contract-well", NODES[0])
         got = api.call("noderole_get", noderole)
         api.call("noderole_data", noderole, body={"size": 6}, match=got.headers["ETag"])
+        api.call("noderole_visible", noderole)
+        api.call("noderole_visible", noderole, query={"explain": "size"}, note="explained")
         if not self.fake:
             api.refuse("noderole_data", (noderole,), (400, 422), "data that breaks an attribute", body={"size": 0},
                        headers={"If-Match": "*"})

@@ -431,6 +431,21 @@ int server_announce(struct server *s, const struct server_call *c, struct server
     return 0;
 }
 
+int server_noderole_visible(struct server *s, const struct server_call *c, struct server_reply *r,
+                            struct err *e)
+{
+    int rc = begin(s, c, "noderole_visible", e);
+    struct value *row = row_find(s, FAKE_NODEROLES, c->id[0]), *v = value_map(c->mem);
+    if (rc < 0)
+        return rc;
+    if (!row)
+        return lacks("noderole", c->id[0], e);
+    value_set(c->mem, v, "noderole", value_get(row, "id"));
+    value_set(c->mem, v, "data", value_map(c->mem));
+    r->body = v;
+    return 0;
+}
+
 int server_noderole_data(struct server *s, const struct server_call *c, struct server_reply *r,
                          struct err *e)
 {
