@@ -316,6 +316,9 @@ int node_seen(struct server *s, const struct server_call *c, uint32_t id, const 
 uint32_t node_of_machine(const struct server *s, const char *machine); /* 0: none */
 void node_machines_load(struct server *s);
 
+/* node_boot.c: who serves what it boots runs again. */
+void node_boot_changed(struct server *s, const struct server_call *c, uint32_t id);
+
 /* node_leave.c: nodes whose last noderole is gone go themselves */
 void node_leave_settle(struct server *s);
 void node_leave_load(struct server *s);
