@@ -111,6 +111,9 @@ const uint32_t *anneal_parents(const struct anneal *a, uint32_t noderole, uint32
 /* Those, and the parents whose need sleeps: how many; at most `room` of them are written. */
 uint32_t anneal_needs(const struct anneal *a, uint32_t noderole, uint32_t *ret_ids, uint32_t room);
 const uint32_t *anneal_children(const struct anneal *a, uint32_t noderole, uint32_t *ret_n);
+/* Those, and the children whose need of it sleeps; as anneal_needs(). */
+uint32_t anneal_needed_by(const struct anneal *a, uint32_t noderole, uint32_t *ret_ids,
+                          uint32_t room);
 const uint32_t *anneal_span_pools(const struct anneal *a, uint32_t span, uint32_t *ret_n,
                                   bool *ret_held);
 uint32_t anneal_node_first_noderole(const struct anneal *a, uint32_t node);

@@ -101,6 +101,11 @@ static int check_tasks(const struct anneal *a, const struct plan *p, struct err 
             if (p->spans[i].pools[k] >= p->base_pool + p->n_pools ||
                 (p->spans[i].pools[k] < a->pools.n && !a->pools.at[p->spans[i].pools[k]].exists))
                 return err_set(e, ERR_NOT_FOUND, "plan: span %u names no pool", i);
+    return 0;
+}
+
+static int check_needs(const struct anneal *a, const struct plan *p, struct err *e)
+{
     for (uint32_t i = 0; i < p->n_needs; i++)
         if (!noderole_exists(a, p->needs[i].child) ||
             (a->noderoles.at[p->needs[i].child].n_tasks == 0 &&
@@ -285,7 +290,7 @@ int anneal_plan_check(const struct anneal *a, const struct plan *p, struct err *
         p->base_def != a->defs.n || p->base_span != a->spans.n ||
         (p->n_pools > 0 && p->base_pool != a->pools.n))
         return err_set(e, ERR_CONFLICT, "plan: its ids are not the next ones");
-    if ((r = check_noderoles(a, p, &next_task, e)) < 0 ||
+    if ((r = check_noderoles(a, p, &next_task, e)) < 0 || (r = check_needs(a, p, e)) < 0 ||
         (r = change_check(a, p, &next_task, e)) < 0 || (r = check_tasks(a, p, e)) < 0 ||
         (r = check_order(p, e)) < 0)
         return r;

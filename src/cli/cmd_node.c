@@ -206,9 +206,14 @@ int cmd_node_set(struct cli *c, struct err *e)
         return err_set(e, ERR_INVALID, "nothing to change: name at least one option");
     rc = cli_send_rev(c, "PATCH", path, current, body, arena_printf(&c->mem, "node %s", name),
                       arena_printf(&c->mem, "node show %s", name), &v, e);
-    if (!rc)
-        cli_done(c, v, "name", "node %s changed", name);
-    return rc;
+    if (rc)
+        return rc;
+    cli_done(c, v, "name", "node %s changed", name);
+    const struct value *left = value_get(v, "left_behind");
+    for (uint32_t i = 0; c->format == OUT_TABLE && value_is(left, VALUE_LIST) && i < left->n; i++)
+        cli_say(c, "  %s has run and stays in %s", value_as_text(&left->items[i], ""),
+                value_as_text(value_get(current, "deployment"), "its deployment"));
+    return 0;
 }
 
 int cmd_node_delete(struct cli *c, struct err *e)

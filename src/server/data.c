@@ -36,6 +36,13 @@ int data_layer_put(struct server *s, uint32_t noderole, enum data_layer layer, s
     free(*at);
     *at = text.n ? xstrndup(text.s, text.n) : NULL;
     n->rev += layer != DATA_WALL;
+    data_row_put(s, noderole);
+    return 1;
+}
+
+void data_row_put(struct server *s, uint32_t noderole)
+{
+    const struct inv_noderole *n = &s->inv.noderoles.at[noderole];
     struct row_document row = {.id = noderole,
                                .tenant = 1,
                                .realm = 1,
@@ -45,7 +52,6 @@ int data_layer_put(struct server *s, uint32_t noderole, enum data_layer layer, s
                                .system = text_of(n->system),
                                .wall = text_of(n->wall)};
     commit_row(s->commit, ROWS_DOCUMENT, ROW_UPDATE, &row);
-    return 1;
 }
 
 /* A copy of the map with the value at a path set or, for NULL, taken away. */

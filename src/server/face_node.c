@@ -103,6 +103,9 @@ int server_node_patch(struct server *s, const struct server_call *c, struct serv
         return err_at(e, "/name");
     }
     const char *boots = boots_of(s, c, id);
+    struct value *left = value_list(c->mem);
+    if (home != s->inv.nodes.at[id].deployment && (rc = node_move(s, c, id, home, &left, e)) < 0)
+        return rc;
     if ((rc = patch_engine(s, c, id, e)) < 0)
         return rc;
     node_body_put(s, c, id, home, c->body, ROW_UPDATE);
@@ -110,6 +113,11 @@ int server_node_patch(struct server *s, const struct server_call *c, struct serv
         node_boot_changed(s, c, id);
     /* on_node_change: here all that the request changes is changed. */
     reply_node(s, c, id, r);
+    if (left->n) {
+        struct value *v = value_copy(c->mem, r->body);
+        value_set(c->mem, v, "left_behind", left);
+        r->body = v;
+    }
     return 0;
 }
 

@@ -175,8 +175,9 @@ static int foreign_loss(struct making *m, uint32_t child, uint32_t parent)
     struct server *s = m->r->server;
     const struct catalog_role *role = catalog_role_get(m->r->catalog,
                                                        str_of(view_role_name(s, parent)));
-    uint32_t n;
-    const uint32_t *parents = anneal_parents(s->engine, child, &n);
+    uint32_t n = anneal_needs(s->engine, child, NULL, 0);
+    uint32_t *parents = arena_new(m->r->mem, uint32_t, n);
+    (void)anneal_needs(s->engine, child, parents, n);
     bool cluster = role && (role->flags & ROLE_F_CLUSTER), other = false;
     for (uint32_t i = 0; cluster && i < n; i++)
         other |= parents[i] != parent &&
@@ -204,8 +205,9 @@ static int foreign_loss(struct making *m, uint32_t child, uint32_t parent)
 static int losses_of(struct making *m, uint32_t parent)
 {
     struct server *s = m->r->server;
-    uint32_t n;
-    const uint32_t *children = anneal_children(s->engine, parent, &n);
+    uint32_t n = anneal_needed_by(s->engine, parent, NULL, 0);
+    uint32_t *children = arena_new(m->r->mem, uint32_t, n);
+    (void)anneal_needed_by(s->engine, parent, children, n);
     for (uint32_t i = 0; i < n; i++) {
         struct noderole_view v;
         (void)anneal_noderole(s->engine, children[i], &v);

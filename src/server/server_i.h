@@ -325,6 +325,10 @@ void node_boot_changed(struct server *s, const struct server_call *c, uint32_t i
 void node_leave_settle(struct server *s);
 void node_leave_load(struct server *s);
 
+/* node_move.c: to another home; names of the noderoles of the old one that stay there. */
+int node_move(struct server *s, const struct server_call *c, uint32_t node, uint32_t to,
+              struct value **ret_left, struct err *e);
+
 /* node_select.c */
 int node_select(struct server *s, struct str selector, struct id_list *ret_ids, struct err *e);
 bool node_select_match(struct server *s, struct arena *mem, const struct selector *sel,
