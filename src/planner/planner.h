@@ -67,8 +67,6 @@ struct planner_world {
     /* Live noderoles by (cohort, id): of a node; of a role in a deployment. */
     struct planner_ids (*on_node)(void *ctx, uint32_t node);
     struct planner_ids (*instances)(void *ctx, struct str role, uint32_t deployment);
-    /* The first of those, 0 if there is none, where that is cheaper to tell; else NULL. */
-    uint32_t (*lowest)(void *ctx, struct str role, uint32_t deployment);
     /* Live noderoles that need this one. */
     struct planner_ids (*children)(void *ctx, uint32_t noderole);
     /* By position; false behind the last. */
@@ -77,6 +75,8 @@ struct planner_world {
     /* 0 if there is none: a pool by name, a task definition by digest. */
     uint32_t (*pool)(void *ctx, struct str name);
     uint32_t (*def)(void *ctx, uint64_t digest);
+    /* The first of instances(), 0 if there is none, where that is cheaper to tell; else NULL. */
+    uint32_t (*lowest)(void *ctx, struct str role, uint32_t deployment);
 };
 
 /* --- binding --- */
