@@ -30,7 +30,10 @@ Y
 }
 d() { anneal deployment "$@"; }
 nr() { anneal noderole list --role "$1" --node "$2" -o json | jq -r '.items[0].id // "none"'; }
-settled() { ! anneal operation list -o json | jq -e '[.items[] | select(.state == "running" and .kind != "standing")] | length > 0'; }
+settled() { # also what runs without a request
+    ! anneal operation list -o json | jq -e '[.items[] | select(.state == "running" and .kind != "standing")] | length > 0' &&
+        anneal status -o json | jq -e '(.tasks.RUNNING // 0) + (.tasks.READY // 0) + (.tasks.WAITING // 0) == 0'
+}
 picture() {
     until_true 30 settled
     (cd "$work/live" && grep -H . ./* 2>/dev/null)
