@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Figures of the whole server over HTTP: scale, end to end, API reads.
 
-    bench_server.py BUILD_DIR WORK_DIR scale|desired|endtoend|api
+    bench_server.py BUILD_DIR WORK_DIR scale|discovery|desired|endtoend|api
 """
 # SPDX-License-Identifier: Apache-2.0
 import http.client
@@ -76,6 +76,10 @@ class Server:
         if reply.status >= 400:
             sys.exit(f"bench: {method} {path}: {reply.status} {text[:500]}")
         return json.loads(text) if text else None
+
+    def cpu_s(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory_mb(self):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
@@ -153,6 +157,43 @@ def scale():
     figure("scale.restart", server.start(), "<=", 0.5, "s")
     wait_operation(server, op, 120)
     figure("scale.memory_after", server.memory_mb(), "<=", 120, "MB")
+    server.stop()
+
+
+DISCOVERY = """barclamp: bench
+version: 1.0.0
+roles:
+  - {name: dns, jig: noop, actions: {converge: [{name: serve}]}}
+  - {name: access, jig: noop, flags: [implicit], provides: [shell-access], actions: {converge: [{name: let-in}]}}
+  - {name: clock, jig: noop, flags: [implicit], requires: [dns, access], actions: {converge: [{name: set}]}}
+  - {name: inventory, jig: noop, flags: [discovery, implicit], requires: [clock, shell-access], actions: {converge: [{name: look}]}}
+"""
+
+
+def discovery():
+    """Each node gets four noderoles when it is made; what that costs the server must not grow with the nodes."""
+    server = Server("discovery")
+    server.start()
+    server.call("POST", "/v1/catalog", {"origin": "bench", "files": {"bench/barclamp.yaml": DISCOVERY}})
+    c = server.connect()
+
+    def make(first, end):
+        begin, cpu = time.monotonic(), server.cpu_s()
+        for i in range(first, end):
+            server.call("POST", "/v1/nodes", {"name": f"n{i}.bench.test"}, c)
+        n = end - first
+        return (time.monotonic() - begin) / n * 1e6, (server.cpu_s() - cpu) / n * 1e6
+
+    make(0, 10)
+    early, early_cpu = make(10, 510)
+    make(510, 10000)
+    late, late_cpu = make(10000, 10500)
+    total = server.call("GET", "/v1/noderoles?limit=1")["total"]
+    seen("discovery.node_10", early, "us a node, with its answer durable")
+    seen("discovery.node_10000", late, "us a node, with its answer durable")
+    figure("discovery.noderoles", total, ">=", 42000, "noderoles")
+    figure("discovery.growth", late / early, "<=", 1.5, "times node 10")
+    figure("discovery.cpu_growth", late_cpu / early_cpu, "<=", 1.5, "times node 10")
     server.stop()
 
 
@@ -307,5 +348,5 @@ def api():
     server.stop()
 
 
-{"scale": scale, "desired": desired, "endtoend": endtoend, "api": api}[AREA]()
+{"scale": scale, "discovery": discovery, "desired": desired, "endtoend": endtoend, "api": api}[AREA]()
 sys.exit(1 if missed else 0)

@@ -20,7 +20,7 @@
 
 enum {                         /* task.flags */
        TASKF_SETTLE = 1u << 0, /* in the settle list (derived) */
-       TASKF_FIRST = 1u << 1,  /* waits for no other task of its noderole (derived) */
+       TASKF_FIRST = 1u << 1,  /* waits for the parents of its noderole (derived; gate.c) */
 };
 struct task {
     uint64_t done_digest; /* inputs of the last success; 0: never */

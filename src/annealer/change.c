@@ -409,7 +409,11 @@ static void redefine(struct anneal *a, const struct plan_change *c)
         bool queued = a->tasks[t].lane; /* under another jig, it may be: queue again */
         a->tasks[t].lane = 0;
         move_worker_slot(a, t, c->defs[i]);
+        bool shut = gate_shuts(a, t);
         a->tasks[t].def = c->defs[i];
+        gate_mark_first(a, t);
+        if (gate_shuts(a, t) != shut)
+            (shut ? task_waits_less : task_waits_more)(a, t);
         task_changed(a, t);
         if (queued)
             schedule_enqueue(a, t);

@@ -122,8 +122,6 @@ static int facts_put(struct cli *c, struct value *body, struct err *e)
         int rc = cli_read_data(c, file, &more, e);
         if (rc)
             return rc;
-        if (!value_is(more, VALUE_MAP))
-            return err_set(e, ERR_INVALID, "%s: facts are a map", file);
         told = value_merge(&c->mem, facts, more);
     }
     value_set(&c->mem, body, "facts", told);

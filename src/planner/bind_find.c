@@ -31,15 +31,24 @@ struct planner_ids bind_instances(struct bind *b, uint32_t role, uint32_t deploy
     return *kept;
 }
 
+/* The first live instance; 0: none.  A name that every node has must not cost a list of them. */
+static uint32_t lowest_live(struct bind *b, uint32_t role, uint32_t deployment)
+{
+    if (b->world->lowest && b->leaving.n == 0)
+        return b->world->lowest(b->world->ctx, b->cat->roles[role].name, deployment);
+    struct planner_ids live = bind_instances(b, role, deployment);
+    return live.n ? live.at[0] : 0;
+}
+
 /* The lowest instance of a role in a deployment: live ones by (cohort, id), then new ones. */
 static bool lowest_instance(struct bind *b, uint32_t role, uint32_t deployment, uint32_t asking,
                             uint32_t *ret_ref)
 {
-    struct planner_ids live = bind_instances(b, role, deployment);
+    uint32_t live = lowest_live(b, role, deployment);
     uint32_t number = b->roles[role].first_new;
 
-    if (live.n) {
-        *ret_ref = live.at[0];
+    if (live) {
+        *ret_ref = live;
         return true;
     }
     if (number == asking && number != BIND_NONE)

@@ -77,6 +77,8 @@ struct planner_world {
     /* 0 if there is none: a pool by name, a task definition by digest. */
     uint32_t (*pool)(void *ctx, struct str name);
     uint32_t (*def)(void *ctx, uint64_t digest);
+    /* The first of instances(), 0 if there is none, where that is cheaper to tell; else NULL. */
+    uint32_t (*lowest)(void *ctx, struct str role, uint32_t deployment);
 };
 
 /* --- binding --- */

@@ -74,6 +74,15 @@ static int check_maintenance(const struct server_call *c, struct err *e)
     return err_at(e, "/available");
 }
 
+/* What it shall boot; "" if nobody said. */
+static const char *boots_of(const struct server *s, const struct server_call *c, uint32_t id)
+{
+    const char *body = s->inv.nodes.at[id].body;
+    if (!strstr(body, "\"boot_environment\""))
+        return "";
+    return value_as_text(value_get(view_json(c->mem, body), "boot_environment"), "");
+}
+
 int server_node_patch(struct server *s, const struct server_call *c, struct server_reply *r,
                       struct err *e)
 {
@@ -93,12 +102,15 @@ int server_node_patch(struct server *s, const struct server_call *c, struct serv
         err_set(e, ERR_REFUSED, "a node keeps its name");
         return err_at(e, "/name");
     }
+    const char *boots = boots_of(s, c, id);
     struct value *left = value_list(c->mem);
     if (home != s->inv.nodes.at[id].deployment && (rc = node_move(s, c, id, home, &left, e)) < 0)
         return rc;
     if ((rc = patch_engine(s, c, id, e)) < 0)
         return rc;
     node_body_put(s, c, id, home, c->body, ROW_UPDATE);
+    if (strcmp(boots, boots_of(s, c, id)) != 0)
+        node_boot_changed(s, c, id);
     /* on_node_change: here all that the request changes is changed. */
     reply_node(s, c, id, r);
     if (left->n) {

@@ -45,8 +45,7 @@ static uint64_t instance_key(uint32_t role, uint32_t deployment)
     return (uint64_t)role << 32 | deployment;
 }
 
-const struct id_list *inventory_instances(const struct inventory *v, uint32_t role,
-                                          uint32_t deployment)
+struct id_list *inventory_instances(const struct inventory *v, uint32_t role, uint32_t deployment)
 {
     uintptr_t i;
     if (!u64map_get(&v->instances, instance_key(role, deployment), &i))
@@ -81,6 +80,7 @@ static void unplace(struct inventory *v, uint32_t id)
     if (i < l->ids.n && l->ids.at[i] == id) {
         memmove(l->ids.at + i, l->ids.at + i + 1, (l->ids.n - i - 1) * sizeof *l->ids.at);
         l->ids.n--;
+        l->looked = 0;
     }
 }
 
@@ -101,6 +101,8 @@ void inventory_place(struct inventory *v, uint32_t id, uint32_t deployment)
     vec_push(&l->ids, id);
     memmove(l->ids.at + i + 1, l->ids.at + i, (l->ids.n - 1 - i) * sizeof *l->ids.at);
     l->ids.at[i] = id;
+    if (i < l->looked)
+        l->looked = 0;
 }
 
 void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, uint32_t deployment,

@@ -73,6 +73,9 @@ struct inv_token {
 };
 struct id_list {
     VEC(uint32_t) ids;
+    /* Of instances: the lowest by (cohort, id) of the first `looked`; world.c. */
+    uint32_t lowest, cohort;
+    size_t looked;
 };
 struct inventory {
     VEC(struct inv_node) nodes;
@@ -94,8 +97,7 @@ struct inventory {
 void inventory_done(struct inventory *v);
 int inventory_load(struct inventory *v, struct store *s, struct err *e);
 uint32_t inventory_role(struct inventory *v, struct str name); /* interns */
-const struct id_list *inventory_instances(const struct inventory *v, uint32_t role,
-                                          uint32_t deployment);
+struct id_list *inventory_instances(const struct inventory *v, uint32_t role, uint32_t deployment);
 /* Additions to memory; rows are the caller's. */
 void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, uint32_t deployment,
                             struct str user);
@@ -317,6 +319,9 @@ int node_seen(struct server *s, const struct server_call *c, uint32_t id, const 
               const char *boot, struct err *e);
 uint32_t node_of_machine(const struct server *s, const char *machine); /* 0: none */
 void node_machines_load(struct server *s);
+
+/* node_boot.c: who serves what it boots runs again. */
+void node_boot_changed(struct server *s, const struct server_call *c, uint32_t id);
 
 /* node_leave.c: nodes whose last noderole is gone go themselves */
 void node_leave_settle(struct server *s);

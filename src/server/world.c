@@ -112,6 +112,41 @@ static struct planner_ids world_instances(void *ctx, struct str role, uint32_t d
     return ranked(w, w->instances.at, w->instances.n);
 }
 
+/* Cohorts only rise: the lowest stays it until its own does or it goes, and then all are looked at
+ * again.  One that is on its way out may come back, so what is behind it is looked at each time. */
+static uint32_t world_lowest(void *ctx, struct str role, uint32_t deployment)
+{
+    struct world *w = ctx;
+    struct noderole_view v;
+    uintptr_t r;
+    struct id_list *l = strmap_get(&w->server->inv.role_by_name, role, &r)
+                            ? inventory_instances(&w->server->inv, (uint32_t)r, deployment)
+                            : NULL;
+    if (!l)
+        return 0;
+    if (l->looked && (!anneal_noderole(w->server->engine, l->lowest, &v) ||
+                      v.target == TARGET_ABSENT || v.cohort != l->cohort))
+        l->looked = 0;
+    if (!l->looked)
+        l->lowest = 0;
+    bool all = true;
+    for (size_t i = l->looked; i < l->ids.n; i++) {
+        uint32_t id = l->ids.at[i];
+        if (!anneal_noderole(w->server->engine, id, &v) || v.target == TARGET_ABSENT) {
+            all = false;
+        } else if (!l->lowest || v.cohort < l->cohort) {
+            l->lowest = id;
+            l->cohort = v.cohort;
+        }
+        l->looked += all;
+    }
+    uint32_t lowest = l->lowest;
+    if (!all)
+        l->looked =
+            0; /* what was found behind it must not be taken for the lowest of those before */
+    return lowest;
+}
+
 static struct planner_ids world_children(void *ctx, uint32_t id)
 {
     struct world *w = ctx;
@@ -181,6 +216,7 @@ struct planner_world world_of(struct world *w, struct server *s)
                                   .inputs = world_inputs,
                                   .on_node = world_on_node,
                                   .instances = world_instances,
+                                  .lowest = world_lowest,
                                   .children = world_children,
                                   .task = world_task,
                                   .jig = world_jig,

@@ -149,6 +149,52 @@ static void what_failed_begins_too(void)
     rig_done(&r);
 }
 
+/* A reboot deep inside a noderole waits for what a parent is making anew. */
+static void taking_down_waits(void)
+{
+    struct rig r;
+    rig_init(&r, 1);
+    rig_step(&r, (struct event){.kind = EVENT_NODE_SLOTS, .id = 1, .n = 3});
+    char down = rig_def(&r, (struct plan_def){.flags = DEF_F_TAKES_DOWN});
+    char text[64];
+    snprintf(text, sizeof text, "publish@1 os@1:2<publish other@1<os");
+    rig_plan(&r, RIG_OP, text);
+    /* the second task of os becomes the reboot: in place, while nothing of it runs */
+    struct plan *p = plan_new();
+    p->base_noderole = anneal_noderole_end(r.a);
+    p->base_task = anneal_task_end(r.a);
+    p->base_def = anneal_def_end(r.a);
+    p->base_span = anneal_span_end(r.a);
+    p->base_pool = anneal_pool_end(r.a);
+    p->rebased = true;
+    uint32_t defs[] = {1, p->base_def + (uint32_t)(down - '0')};
+    struct plan_change c = {
+        .noderole = rig_noderole(&r, "os", 2), .what = PLAN_C_DEFS, .defs = defs, .n_defs = 2};
+    p->defs = r.defs;
+    p->n_defs = r.n_defs;
+    p->changes = &c;
+    p->n_changes = 1;
+    rig_step(&r, (struct event){.kind = EVENT_PLAN_APPLY, .op = RIG_OP, .plan = p});
+    plan_free(p);
+
+    rig_ok(&r, "publish");
+    is_text(rig_started(&r), "os.1", "it begins when its parent is complete");
+    rig_rerun(&r, 3, "publish");
+    is_text(rig_started(&r), "publish", "which runs again");
+    rig_ok(&r, "os.1");
+    is_text(rig_started(&r), "",
+            "a task that takes the node down waits, though it is not the first");
+    is_text(rig_tasks(&r, "os.2"), "PENDING", "for its noderole's parent");
+    struct why why[4];
+    is_int(anneal_why_task(r.a, rig_task(&r, "os.2"), why, 4), 1, "which is told");
+    is_int(why[0].id, rig_noderole(&r, "publish", 7), "as the parent");
+    rig_ok(&r, "publish");
+    is_text(rig_started(&r), "os.2", "then it takes the node down");
+    rig_all_ok(&r, "os.2 other");
+    is_text(rig_op_text(&r, RIG_OP), "succeeded", "all ends well");
+    rig_done(&r);
+}
+
 static void refused(void)
 {
     struct rig r;
@@ -177,6 +223,7 @@ int main(void)
     begins_from_nothing();
     survives_death();
     what_failed_begins_too();
+    taking_down_waits();
     refused();
     return tap_done();
 }

@@ -423,6 +423,32 @@ static void announcing(void)
     rig_close(&g);
 }
 
+/* A catalog may say what a machine is: then it runs, and all else on the node waits for it. */
+static void own_machine(void)
+{
+    struct rig g;
+    rig_open(&g);
+    rig_catalog_of(&g, "barclamp: t\nroles:\n"
+                       "  - {name: machine, jig: test, flags: [implicit],\n"
+                       "     actions: {converge: [{name: bootstrap, params: {}}],\n"
+                       "               remove: [{name: give-back, params: {}}]}}\n"
+                       "  - {name: look, jig: test, flags: [discovery],\n"
+                       "     actions: {converge: [{name: look, params: {}}]}}\n");
+    rig_worker(&g, 4);
+    create(&g, "{'name': 'n1.t', 'alive': 'alive'}");
+    is_text(roles_on(&g, "n1.t"), "machine TRANSITION, look BLOCKED", "the machine comes first");
+    rig_result(&g, rig_task_of(&g, "machine", "n1.t", 0), OUTCOME_OK, 0, "", 0);
+    rig_result(&g, rig_task_of(&g, "look", "n1.t", 0), OUTCOME_OK, 0, "", 0);
+    is_text(roles_on(&g, "n1.t"), "machine ACTIVE, look ACTIVE", "then what is on it");
+    rig_do(&g, server_node_delete, "Operation",
+           (struct rig_ask){.id = "n1.t", .query = "{'cascade': 'true'}"});
+    rig_settle(&g);
+    is_text(roles_on(&g, "n1.t"), "machine REMOVING", "and it goes last");
+    rig_result(&g, rig_task_of(&g, "machine", "n1.t", 0), OUTCOME_OK, 0, "", 0);
+    is_text(roles_on(&g, "n1.t"), "no such node", "with the node");
+    rig_close(&g);
+}
+
 static void redeploying(void)
 {
     struct rig g;
@@ -460,6 +486,7 @@ int main(void)
     leaving_peers();
     maintenance();
     announcing();
+    own_machine();
     redeploying();
     return tap_done();
 }
