@@ -142,16 +142,16 @@ static int apply_plan(struct server *s, const struct server_call *c, struct plan
                 (unsigned long long)s->opts->max_tasks);
         return err_hint(e, "raise max_tasks in the configuration");
     }
-    int rc = face_operation_add(s, c, "bind", title, (enum start_class) class, ret_op, e);
-    if (rc < 0)
+    int rc = hook_before(s, HOOK_ON_COMMIT, plan, e);
+    if (rc < 0 || (rc = face_operation_add(s, c, "bind", title, (enum start_class) class, ret_op,
+                                           e)) < 0)
         return rc;
-    plan_rebase(plan, anneal_def_end(s->engine), anneal_noderole_end(s->engine),
-                anneal_task_end(s->engine), anneal_span_end(s->engine), anneal_pool_end(s->engine));
     struct event ev = {.kind = EVENT_PLAN_APPLY, .op = *ret_op, .plan = plan};
     struct commit_note note = server_note(c, NULL);
     if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
         return rc;
     inventory_add_plan(&s->inv, plan);
+    hook_after(s);
     return 0;
 }
 
@@ -195,6 +195,10 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
     if (!title)
         title = arena_printf(c->mem, "bind %u noderoles in %s", plan->n_noderoles,
                              s->inv.deployments.at[id].name);
+    plan_rebase(plan, anneal_def_end(s->engine), anneal_noderole_end(s->engine),
+                anneal_task_end(s->engine), anneal_span_end(s->engine), anneal_pool_end(s->engine));
+    if (dry && (rc = hook_before(s, HOOK_ON_PROPOSED, plan, e)) < 0)
+        return rc;
     if (!dry && ((rc = wish_check(s, id, plan, e)) < 0 ||
                  (rc = apply_plan(s, c, plan, title, &op, e)) < 0 ||
                  (rc = wish_bound(s, c, &req, plan, title, op, e)) < 0))

@@ -149,6 +149,7 @@ int server_node_create(struct server *s, const struct server_call *c, struct ser
         rc = seen(s, c, id, value_as_text(value_get(c->body, "machine_id"), NULL),
                   value_as_text(value_get(c->body, "boot_id"), NULL), e);
     r->body = view_node(s, c->mem, id);
+    hook_node(s, HOOK_ON_NODE_CREATE, id, NULL, r->body);
     r->rev = s->inv.nodes.at[id].rev;
     r->location = arena_printf(c->mem, "/v1/nodes/%s", name);
     r->group = commit_open_group(s->commit);
@@ -201,6 +202,8 @@ int server_node_patch(struct server *s, const struct server_call *c, struct serv
         err_set(e, ERR_REFUSED, "a node keeps its name");
         return err_at(e, "/name");
     }
+    const struct value *before = hook_watched(s, HOOK_ON_NODE_CHANGE) ? view_node(s, c->mem, id)
+                                                                      : NULL;
     if ((rc = patch_engine(s, c, id, e)) < 0)
         return rc;
     merged_body(c->mem, s->inv.nodes.at[id].body, c->body, &body);
@@ -209,6 +212,7 @@ int server_node_patch(struct server *s, const struct server_call *c, struct serv
     struct commit_note note = server_note(c, NULL);
     commit_inventory(s->commit, &changed, &note);
     r->body = view_node(s, c->mem, id);
+    hook_node(s, HOOK_ON_NODE_CHANGE, id, before, r->body);
     r->rev = s->inv.nodes.at[id].rev;
     r->group = commit_open_group(s->commit);
     return 0;
@@ -234,6 +238,7 @@ int server_node_delete(struct server *s, const struct server_call *c, struct ser
     }
     struct event ev = {.kind = EVENT_NODE_GONE, .id = id};
     struct commit_note note = server_note(c, NULL);
+    hook_node(s, HOOK_ON_NODE_DELETE, id, NULL, view_node(s, c->mem, id));
     if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
         return rc;
     inventory_drop_node(&s->inv, id);

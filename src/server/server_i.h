@@ -18,6 +18,7 @@
 #include "server/commit.h"
 #include "server/data.h"
 #include "server/desire.h"
+#include "server/hooks.h"
 #include "server/lease.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -39,6 +40,7 @@ struct inv_deployment {
 };
 struct inv_noderole {
     uint32_t role; /* index into inventory.role_names */
+    uint32_t node;
     bool gone;     /* it was removed; tasks of it are still told by its role's name */
     uint32_t deployment, rev;
     char *user, *system, *wall; /* JSON maps, NULL: empty; changed through data.h */
@@ -164,6 +166,7 @@ struct server {
     struct commit *commit;
     struct inventory inv;
     struct desire *desire; /* what is wanted */
+    struct hooks *hooks;
     struct catalog *catalog; /* the live generation; NULL: none loaded yet */
     char *catalog_origin;
     uint64_t catalog_loaded_ms;

@@ -91,6 +91,7 @@ bool hook_write_at(const struct hook *h, size_t i, enum hook_verb *ret_verb, str
 /* The roles that it may enqueue or set data of, and where they are written. */
 bool hook_role_at(const struct hook *h, size_t i, struct str *ret_role, uint32_t *ret_line,
                   uint32_t *ret_column);
+const char *hook_file(const struct hook *h); /* NULL: not known */
 /* "file:line:column" of its first step. */
 void hook_where(const struct hook *h, char *ret, size_t n);
 
@@ -102,6 +103,7 @@ struct hook_action {
     const struct value *v; /* of SET and STORE; null is a value */
     struct str role, node; /* of ENQUEUE, SET and UNSET; none: those of the event */
     struct str text;       /* of REFUSE, which is the last action */
+    uint32_t line, column; /* of REFUSE, in the file of the hook */
 };
 struct hook_outcome {
     const struct hook_action *at;

@@ -190,7 +190,10 @@ static int run_refuse(struct run *r, const struct hook_step *step)
         return rc;
     if (text->kind != VALUE_STRING || !text->n)
         return run_wrong(r, step, ERR_INVALID, "the reason must be text");
-    vec_push(&r->actions, ((struct hook_action){.verb = HOOK_REFUSE, .text = value_as_str(text)}));
+    vec_push(&r->actions, ((struct hook_action){.verb = HOOK_REFUSE,
+                                                .text = value_as_str(text),
+                                                .line = step->place.line,
+                                                .column = step->place.column}));
     r->refused = true;
     return 0;
 }
@@ -297,7 +300,10 @@ static int run_builtin(struct run *r)
     int rc = r->h->builtin->run(&b, r->e);
     for (size_t i = 0; rc >= 0 && i < b.actions.n; i++) {
         vec_push(&r->actions, b.actions.at[i]);
-        r->refused |= b.actions.at[i].verb == HOOK_REFUSE;
+        struct hook_action *last = &r->actions.at[r->actions.n - 1];
+        last->line = r->h->place.line;
+        last->column = r->h->place.column;
+        r->refused |= last->verb == HOOK_REFUSE;
     }
     vec_done(&b.actions);
     if (rc < 0 && r->e) {
@@ -371,6 +377,11 @@ bool hook_role_at(const struct hook *h, size_t i, struct str *ret_role, uint32_t
     *ret_line = h->roles[i].place.line;
     *ret_column = h->roles[i].place.column;
     return true;
+}
+
+const char *hook_file(const struct hook *h)
+{
+    return h->file;
 }
 
 void hook_where(const struct hook *h, char *ret, size_t n)
