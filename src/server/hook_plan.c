@@ -118,7 +118,7 @@ static int ask(struct server *s, enum hook_event event, struct asked *q, struct 
         if (rc >= 0 && out.refused)
             return refuse(s, h, &q->u, &out, e);
         if (rc >= 0)
-            rc = hook_store_actions(s, &q->u, &out, e);
+            rc = hook_store_actions(s, &q->u, &out, false, e);
         if (rc >= 0)
             rc = want_all(s, &q->u, &out, q->system, &s->hooks->trial.mem, e);
         if (rc < 0)

@@ -183,15 +183,17 @@ uint32_t hook_target(struct server *s, const struct hook_subject *u, struct str 
     return 0;
 }
 
+/* ---- what came out ---- */
+
 static bool is_store(const struct hook_action *a)
 {
     return a->verb == HOOK_STORE || a->verb == HOOK_UNSTORE;
 }
 
 int hook_store_actions(struct server *s, const struct hook_subject *u,
-                       const struct hook_outcome *out, struct err *e)
+                       const struct hook_outcome *out, bool only_check, struct err *e)
 {
-    uint32_t n = 0;
+    uint32_t n = 0, role = desire_role(s->desire, u->role->name);
     for (uint32_t i = 0; i < out->n; i++)
         n += is_store(&out->at[i]);
     if (n == 0)
@@ -201,16 +203,35 @@ int hook_store_actions(struct server *s, const struct hook_subject *u,
     for (uint32_t i = 0; i < out->n; i++)
         if (is_store(&out->at[i]))
             edits[n++] = (struct hook_store_edit){out->at[i].path, out->at[i].v};
-    int rc = hook_store_edit(s->hooks->stores, desire_role(s->desire, u->role->name), edits, n, e);
+    int rc = (only_check ? hook_store_check : hook_store_edit)(s->hooks->stores, role, edits, n, e);
     free(edits);
+    return rc;
+}
+
+typedef VEC(struct data_edit) edits_v;
+
+/* Would system data take these edits? */
+static int edits_fit(struct server *s, uint32_t noderole, const edits_v *edits, struct err *e)
+{
+    SCOPED_ARENA(mem);
+    SCOPED_BUF(text);
+    struct value *doc = value_copy(&mem, view_json(&mem, s->inv.noderoles.at[noderole].system));
+    int rc = 0;
+    for (size_t i = 0; rc >= 0 && i < edits->n; i++)
+        rc = hook_tree_edit(&mem, doc, edits->at[i].path,
+                            edits->at[i].v ? value_copy(&mem, edits->at[i].v) : NULL, e);
+    json_write(&text, doc, 0);
+    if (rc >= 0 && text.len > DESIRE_DOC_BYTES)
+        rc = err_set(e, ERR_LIMIT, "system data would be %zu bytes; at most %d are kept", text.len,
+                     DESIRE_DOC_BYTES);
     return rc;
 }
 
 /* Data of noderoles, those that follow each other on one noderole at once. */
 static int data_actions(struct server *s, const struct hook_subject *u,
-                        const struct hook_outcome *out, struct err *e)
+                        const struct hook_outcome *out, bool only_check, struct err *e)
 {
-    VEC(struct data_edit) edits = {0};
+    edits_v edits = {0};
     uint32_t of = 0;
     int rc = 0;
     for (uint32_t i = 0; rc >= 0 && i <= out->n; i++) {
@@ -220,7 +241,8 @@ static int data_actions(struct server *s, const struct hook_subject *u,
         if (a && !target)
             continue; /* nothing for data, or not bound there */
         if (target != of && edits.n) {
-            rc = data_system_edit(s, of, edits.at, (uint32_t)edits.n, e);
+            rc = only_check ? edits_fit(s, of, &edits, e)
+                            : data_system_edit(s, of, edits.at, (uint32_t)edits.n, e);
             vec_clear(&edits);
         }
         of = target;
@@ -231,6 +253,26 @@ static int data_actions(struct server *s, const struct hook_subject *u,
     return rc < 0 ? rc : 0;
 }
 
+/* All of it or nothing: everything is looked at before anything is done. */
+static int outcome_do(struct server *s, const struct hook_subject *u,
+                      const struct hook_outcome *out, struct err *e)
+{
+    int rc = hook_store_actions(s, u, out, true, e);
+    if (rc >= 0)
+        rc = data_actions(s, u, out, true, e);
+    if (rc >= 0)
+        rc = data_actions(s, u, out, false, e);
+    if (rc >= 0)
+        rc = hook_store_actions(s, u, out, false, e);
+    for (uint32_t i = 0; rc >= 0 && i < out->n; i++) {
+        const struct hook_action *a = &out->at[i];
+        uint32_t id = a->verb == HOOK_ENQUEUE ? hook_target(s, u, a->role, a->node) : 0;
+        if (id)
+            hook_rounds_enqueue(&s->hooks->rounds, id);
+    }
+    return rc;
+}
+
 void hook_perform(struct server *s, const struct hook *h, const struct hook_subject *u)
 {
     SCOPED_ARENA(mem);
@@ -239,16 +281,7 @@ void hook_perform(struct server *s, const struct hook *h, const struct hook_subj
     err_clear(&e);
     int rc = hook_try(s, h, u, &mem, &out, &e);
     if (rc >= 0)
-        rc = data_actions(s, u, &out, &e);
-    if (rc >= 0)
-        rc = hook_store_actions(s, u, &out, &e);
-    for (uint32_t i = 0; rc >= 0 && i < out.n; i++) {
-        uint32_t id = out.at[i].verb == HOOK_ENQUEUE
-                          ? hook_target(s, u, out.at[i].role, out.at[i].node)
-                          : 0;
-        if (id)
-            hook_rounds_enqueue(&s->hooks->rounds, id);
-    }
+        rc = outcome_do(s, u, &out, &e);
     if (rc < 0) {
         if (!e.at[0])
             hook_where(h, e.at, sizeof e.at);

@@ -276,14 +276,26 @@ static void waste_drop(struct kept *k)
     k->waste = 0;
 }
 
+static int edits_check(struct kept *k, const struct hook_store_edit *edits, uint32_t n,
+                       size_t *ret_bytes, size_t *ret_waste, struct err *e)
+{
+    int rc = edits_weigh(k, edits, n, ret_bytes, ret_waste, e);
+    return rc >= 0 && n > 1 && edits_meet(edits, n) ? edits_try(k->root, edits, n, e) : rc;
+}
+
+int hook_store_check(struct hook_stores *all, uint32_t role, const struct hook_store_edit *edits,
+                     uint32_t n, struct err *e)
+{
+    size_t bytes, waste;
+    return edits_check(kept_read(all, role), edits, n, &bytes, &waste, e);
+}
+
 int hook_store_edit(struct hook_stores *all, uint32_t role, const struct hook_store_edit *edits,
                     uint32_t n, struct err *e)
 {
     struct kept *k = kept_read(all, role);
     size_t bytes, waste;
-    int rc = n ? edits_weigh(k, edits, n, &bytes, &waste, e) : 0;
-    if (rc >= 0 && n > 1 && edits_meet(edits, n))
-        rc = edits_try(k->root, edits, n, e);
+    int rc = edits_check(k, edits, n, &bytes, &waste, e);
     if (rc < 0 || n == 0)
         return rc;
     (void)edits_do(&k->mem, k->root, edits, n, e); /* each was found possible */

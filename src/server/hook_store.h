@@ -38,6 +38,9 @@ struct hook_store_edit {
  * than may be kept. */
 int hook_store_edit(struct hook_stores *all, uint32_t role, const struct hook_store_edit *edits,
                     uint32_t n, struct err *e);
+/* Would it be done?  Changes nothing. */
+int hook_store_check(struct hook_stores *all, uint32_t role, const struct hook_store_edit *edits,
+                     uint32_t n, struct err *e);
 void hook_stores_flush(struct hook_stores *all);
 /* As at the last flush. */
 void hook_stores_revert(struct hook_stores *all);

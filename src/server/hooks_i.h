@@ -91,6 +91,6 @@ const char *hook_subject_name(struct server *s, const struct hook_subject *u, st
 uint32_t hook_target(struct server *s, const struct hook_subject *u, struct str role,
                      struct str node);
 int hook_store_actions(struct server *s, const struct hook_subject *u,
-                       const struct hook_outcome *out, struct err *e);
+                       const struct hook_outcome *out, bool only_check, struct err *e);
 
 #endif

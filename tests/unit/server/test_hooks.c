@@ -222,19 +222,80 @@ static void test_plan(void)
     rig_close(&g);
 }
 
+/* A plan that takes a noderole away, with nothing to run for it. */
+static void take_away(struct rig *g, uint32_t noderole)
+{
+    SCOPED(plan) *p = plan_new();
+    struct plan_change change = {.noderole = noderole, .what = PLAN_C_REMOVE};
+    struct server_call c = {.mem = &g->mem, .who = &g->who};
+    struct server *s = g->server;
+    struct err e;
+    uint32_t op = 0;
+    p->changes = &change;
+    p->n_changes = 1;
+    plan_rebase(p, anneal_def_end(s->engine), anneal_noderole_end(s->engine),
+                anneal_task_end(s->engine), anneal_span_end(s->engine), anneal_pool_end(s->engine));
+    ok(face_operation_add(s, &c, "remove", "remove", CLASS_NORMAL, &op, &e) >= 0, "an operation");
+    struct event ev = {.kind = EVENT_PLAN_APPLY, .op = op, .plan = p};
+    struct commit_note note = server_note(&c, NULL);
+    ok(server_apply(s, &ev, &note, NULL, &e) >= 0, "noderole %u is taken away", noderole);
+}
+
+static void test_removed(void)
+{
+    struct rig g;
+    rig_open(&g);
+    rig_catalog_of(&g, HEAD
+                   "roles:\n"
+                   "  - name: net\n"
+                   "    jig: local\n"
+                   "    attributes: {range: {schema: {type: object},"
+                   " default: {first: 10.0.0.1, last: 10.0.0.1}}}\n"
+                   "    actions: {converge: [{name: n, params: {}}]}\n"
+                   "    hooks:\n"
+                   "      on_bind: address_from_range\n"
+                   "      on_removed:\n"
+                   "        - {unstore: taken/(node.name)}\n"
+                   "        - {store: last, to: \"noderole.name ~ ' ' ~ noderole.state ~ ' ' ~"
+                   " data.address\"}\n"
+                   "        - {set: left, to: node.name, of: other, on: bound.other}\n"
+                   "        - {enqueue: other, on: bound.other}\n"
+                   "  - {name: other, jig: local, actions: {converge: [{name: o, params: {}}]}}\n");
+    rig_node(&g, "n1.t", "");
+    rig_node(&g, "n2.t", "");
+    rig_worker(&g, 2);
+    rig_bind(&g, "other", "n2.t");
+    finish(&g, "other", "n2.t", OUTCOME_OK);
+    rig_bind(&g, "net", "n1.t");
+    finish(&g, "net", "n1.t", OUTCOME_OK);
+    const char *more = "{'bindings': [{'role': 'net', 'nodes': 'n2.t'}]}";
+    rig_refuse(&g, server_deployment_bind, ERR_REFUSED, "no address is left",
+               (struct rig_ask){.id = "system", .body = more});
+    take_away(&g, rig_noderole(&g, "net", "n1.t"));
+    rig_do(&g, server_deployment_bind, NULL, (struct rig_ask){.id = "system", .body = more});
+    rig_settle(&g);
+    is_text(store_of(&g, "net"),
+            "{\"taken\":{\"n2.t\":\"10.0.0.1\"},\"last\":\"net@n1.t REMOVED 10.0.0.1\"}",
+            "an address is given back at once, with what its noderole had");
+    is_text(system_of(&g, "other", "n2.t"), "{\"left\":\"n1.t\"}", "and others are told");
+    is_text(noderole_state_name((enum noderole_state)view_of(&g, "other", "n2.t").state), "STALE",
+            "and run");
+    rig_close(&g);
+}
+
 static void test_failures(void)
 {
     struct rig g;
     rig_open(&g);
-    rig_catalog_of(&g,
-                   HEAD "roles:\n"
-                        "  - name: bad\n"
-                        "    jig: local\n"
-                        "    actions: {converge: [{name: b, params: {}}]}\n"
-                        "    hooks:\n"
-                        "      on_active: [{store: half, to: 1}, {set: a, to: data.nothing.x}]\n"
-                        "      on_transition: [{store: a, to: 1}, {store: a/b, to: 2}]\n"
-                        "      on_todo: [{set: a, to: 1}, {set: a/b, to: 1}]\n");
+    rig_catalog_of(
+        &g, HEAD "roles:\n"
+                 "  - name: bad\n"
+                 "    jig: local\n"
+                 "    actions: {converge: [{name: b, params: {}}]}\n"
+                 "    hooks:\n"
+                 "      on_active: [{store: half, to: 1}, {set: a, to: data.nothing.x}]\n"
+                 "      on_transition: [{set: a, to: 1}, {store: a, to: 1}, {store: a/b, to: 2}]\n"
+                 "      on_todo: [{store: x, to: 1}, {set: a, to: 1}, {set: a/b, to: 1}]\n");
     rig_node(&g, "n1.t", "");
     rig_worker(&g, 4);
     uint64_t since = server_events_last(g.server);
@@ -391,6 +452,7 @@ int main(void)
     test_transitions();
     test_order();
     test_plan();
+    test_removed();
     test_failures();
     test_rounds();
     test_slow();
