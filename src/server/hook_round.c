@@ -31,10 +31,18 @@ void hook_rounds_clear(struct hook_rounds *r)
 
 /* ---- collecting ---- */
 
+/* What happens again counts as it happened last. */
 static void turn_note(struct hook_rounds *r, uint32_t id, enum hook_event event, uint8_t from)
 {
-    if (!u64map_put(&r->noted, (uint64_t)event << 32 | id, 1))
+    uint64_t key = (uint64_t)event << 32 | id;
+    uintptr_t at;
+    if (u64map_get(&r->noted, key, &at)) {
+#ifndef ANNEAL_DEFECT_HOOKS
+        r->due.at[at].order = r->noting++;
+#endif
         return;
+    }
+    u64map_put(&r->noted, key, r->due.n);
     vec_push(&r->due, ((struct hook_turn){
                           .id = id, .event = (uint8_t)event, .from = from, .order = r->noting++}));
 }
@@ -132,13 +140,16 @@ void hook_rounds_collect(struct hook_rounds *r, const struct anneal *a, const st
 
 void hook_rounds_drop(struct hook_rounds *r, uint32_t id, enum hook_event event)
 {
-    if (!u64map_del(&r->noted, (uint64_t)event << 32 | id))
+    uintptr_t at;
+    if (!u64map_get(&r->noted, (uint64_t)event << 32 | id, &at))
         return;
-    size_t i = 0;
-    while (r->due.at[i].id != id || r->due.at[i].event != event)
-        i++;
-    memmove(r->due.at + i, r->due.at + i + 1, (r->due.n - i - 1) * sizeof *r->due.at);
+    u64map_del(&r->noted, (uint64_t)event << 32 | id);
     r->due.n--;
+    for (; at < r->due.n; at++) {
+        const struct hook_turn *t = &r->due.at[at + 1];
+        u64map_put(&r->noted, (uint64_t)t->event << 32 | t->id, at);
+        r->due.at[at] = *t;
+    }
 }
 
 void hook_rounds_enqueue(struct hook_rounds *r, uint32_t noderole)

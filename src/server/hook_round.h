@@ -26,7 +26,7 @@ struct hook_turn {
 };
 struct hook_rounds {            /* all-zero is valid */
     VEC(struct hook_turn) due;  /* of the round that comes */
-    struct u64map noted;        /* those, so that each is there once */
+    struct u64map noted;        /* event << 32 | id -> index in due */
     VEC(struct hook_turn) ring; /* of the rounds behind the first */
     VEC(uint32_t) runs;         /* noderoles to run again after this round */
     uint32_t noting;            /* turns noted so far */

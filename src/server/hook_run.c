@@ -391,6 +391,8 @@ static uint32_t operation_for(const struct server *s, uint32_t noderole)
     return OPERATION_STANDING;
 }
 
+/* One that failed waits for its retry: a hook must not make it fail for ever.  One that goes does
+ * not come back. */
 static void rerun(void *ctx, const uint32_t *ids, uint32_t n)
 {
     struct server *s = ctx;
@@ -407,7 +409,8 @@ static void rerun(void *ctx, const uint32_t *ids, uint32_t n)
         for (uint32_t k = i; k < n; k++)
             if (ops[k] == ev.op) {
                 ops[k] = 0;
-                if (anneal_noderole(s->engine, ids[k], &v))
+                if (anneal_noderole(s->engine, ids[k], &v) && v.state != NODEROLE_ERROR &&
+                    v.target != TARGET_ABSENT)
                     some[ev.n_ids++] = ids[k];
             }
         if (ev.n_ids && server_apply(s, &ev, &note, NULL, &e) < 0)
