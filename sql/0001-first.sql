@@ -164,7 +164,6 @@ CREATE TABLE noderole (
     realm INTEGER NOT NULL,
     role TEXT NOT NULL,
     node INTEGER NOT NULL,
-    deployment INTEGER NOT NULL,
     first_task INTEGER NOT NULL,
     n_tasks INTEGER NOT NULL,
     flags INTEGER NOT NULL,
@@ -188,6 +187,7 @@ CREATE TABLE document (
     tenant INTEGER NOT NULL,
     realm INTEGER NOT NULL,
     rev INTEGER NOT NULL,
+    deployment INTEGER NOT NULL,
     user TEXT NOT NULL,
     system TEXT NOT NULL,
     wall TEXT NOT NULL
@@ -284,10 +284,12 @@ CREATE TABLE snapshot (
     number INTEGER NOT NULL,
     author TEXT NOT NULL,
     created_ms INTEGER NOT NULL,
+    source INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 3),
     root INTEGER NOT NULL,
     base INTEGER NOT NULL,
     catalog INTEGER NOT NULL,
+    oldest INTEGER NOT NULL,
     operation INTEGER NOT NULL,
     ended_ms INTEGER NOT NULL,
     message TEXT NOT NULL

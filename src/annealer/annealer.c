@@ -155,6 +155,7 @@ static int dispatch(struct anneal *a, const struct event *ev, struct err *e)
     case EVENT_OPERATION_ADD:
     case EVENT_DATA_SET:
     case EVENT_RERUN:
+    case EVENT_SUPERSEDE:
     case EVENT_RETRY_TASK:
     case EVENT_RETRY_NODEROLE:
     case EVENT_RETRY_OPERATION:

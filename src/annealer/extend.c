@@ -97,6 +97,11 @@ static int check_tasks(const struct anneal *a, const struct plan *p, struct err 
             if (p->spans[i].pools[k] >= p->base_pool + p->n_pools ||
                 (p->spans[i].pools[k] < a->pools.n && !a->pools.at[p->spans[i].pools[k]].exists))
                 return err_set(e, ERR_NOT_FOUND, "plan: span %u names no pool", i);
+    return 0;
+}
+
+static int check_needs(const struct anneal *a, const struct plan *p, struct err *e)
+{
     for (uint32_t i = 0; i < p->n_needs; i++)
         if (!noderole_exists(a, p->needs[i].child) ||
             p->needs[i].parent - p->base_noderole >= p->n_noderoles)
@@ -270,28 +275,36 @@ static void add_tasks(struct anneal *a, const struct plan *p)
     free(deps);
 }
 
-int extend_apply(struct anneal *a, const struct event *ev, struct err *e)
+int anneal_plan_check(const struct anneal *a, const struct plan *p, struct err *e)
 {
-    const struct plan *p = ev->plan;
     uint32_t next_task;
     int r;
-    if (!p)
-        return err_set(e, ERR_INVALID, "no plan");
-    if (ev->op == 0 || ev->op >= a->ops.n || !a->ops.at[ev->op].exists)
-        return err_set(e, ERR_NOT_FOUND, "plan: no operation %u", ev->op);
-    if (a->ops.at[ev->op].state != OPERATION_RUNNING)
-        return err_set(e, ERR_CONFLICT, "plan: operation %u has ended", ev->op);
     if (p->base_task != a->task_end || p->base_noderole != a->noderoles.n ||
         p->base_def != a->defs.n || p->base_span != a->spans.n ||
         (p->n_pools > 0 && p->base_pool != a->pools.n))
         return err_set(e, ERR_CONFLICT, "plan: its ids are not the next ones");
-    if ((r = check_noderoles(a, p, &next_task, e)) < 0 ||
+    if ((r = check_noderoles(a, p, &next_task, e)) < 0 || (r = check_needs(a, p, e)) < 0 ||
         (r = change_check(a, p, &next_task, e)) < 0 || (r = check_tasks(a, p, e)) < 0 ||
         (r = check_order(p, e)) < 0)
         return r;
     if (next_task != p->n_tasks)
         return err_set(e, ERR_INVALID, "plan: %u tasks belong to no noderole",
                        p->n_tasks - next_task);
+    return 0;
+}
+
+int extend_apply(struct anneal *a, const struct event *ev, struct err *e)
+{
+    const struct plan *p = ev->plan;
+    if (!p)
+        return err_set(e, ERR_INVALID, "no plan");
+    if (ev->op == 0 || ev->op >= a->ops.n || !a->ops.at[ev->op].exists)
+        return err_set(e, ERR_NOT_FOUND, "plan: no operation %u", ev->op);
+    if (a->ops.at[ev->op].state != OPERATION_RUNNING)
+        return err_set(e, ERR_CONFLICT, "plan: operation %u has ended", ev->op);
+    int r = anneal_plan_check(a, p, e);
+    if (r < 0)
+        return r;
     add_defs_pools_spans(a, p);
     change_begin(a, p, ev->op);
     add_noderoles(a, p, ev->op);

@@ -140,9 +140,13 @@ void ripple_loss(struct anneal *a, uint32_t id, enum reason why)
 void ripple_refresh(struct anneal *a, uint32_t id, enum reason why, bool forced)
 {
     struct noderole *nr = &a->noderoles.at[id];
-    if (nr->failed > 0 || nr->target == TARGET_ABSENT)
-        return; /* a retry will see the new data */
-    if (nr->state == NODEROLE_ACTIVE && !(nr->mode & MODE_REFRESH)) {
+    if (nr->target == TARGET_ABSENT)
+        return;
+    if (nr->failed > 0) {
+        /* A retry goes on with the run and sees this; what had begun before it did not. */
+        if ((nr->mode & MODE_BEGUN) && (nr->passed > 0 || nr->live > 0))
+            nr->mode |= MODE_AGAIN;
+    } else if (nr->state == NODEROLE_ACTIVE && !(nr->mode & MODE_REFRESH)) {
         ripple_rewind(a, id, why);
         nr->mode |= MODE_REFRESH | (forced ? MODE_FORCED : 0);
     } else if (nr->mode & MODE_BEGUN) {

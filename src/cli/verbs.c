@@ -174,6 +174,66 @@ const struct cli_verb cli_verbs[] = {
      .examples = "anneal deployment bind prod database=db1.example.org web='web*' --dry-run\n"
                  "anneal deployment bind prod web='rack=3' --data web.yaml --wait"},
 
+    {"deployment", "unbind", "take roles off nodes", cmd_deployment_unbind, W,
+     .routes = "POST /v1/deployments/{deployment}/unbind",
+     .args = {A_DEPL,
+              {"ROLE=SELECTOR", KIND_BINDING, ARG_MANY, "a role and the nodes it shall leave",
+               NULL}},
+     .opts = OPTS(FLAG("cascade", 0, "with everything that needs it"),
+                  FLAG("dry-run", 'n', "show what would go, change nothing"),
+                  PICK("class", "CLASS", classes, "how urgent it is"),
+                  OPT("title", "TEXT", KIND_TEXT, "a title for the operation")),
+     .about = "Children before parents, each by its role's stop and remove actions.  Refused while "
+              "something needs it, by name; --cascade takes that along.",
+     .examples = "anneal deployment unbind prod web=web3.example.org --wait"},
+    {"deployment", "propose", "begin to change what is wanted", cmd_deployment_propose, S,
+     .routes = "POST /v1/deployments/{deployment}/proposal",
+     .args = {A_DEPL},
+     .opts = OPTS(OPT("message", "TEXT", KIND_TEXT, "what it is for")),
+     .about = "A proposal is the committed state being changed; nothing runs before it is "
+              "committed.  There is one at a time."},
+    {"deployment", "edit", "change the proposal", cmd_deployment_edit, S,
+     .routes = "GET /v1/deployments/{deployment}/proposal, "
+               "PATCH /v1/deployments/{deployment}/proposal",
+     .args = {A_DEPL},
+     .opts = OPTS(MANY("bind", "ROLE=SELECTOR", KIND_BINDING, "a role and the nodes it shall join"),
+                  MANY("unbind", "ROLE=SELECTOR", KIND_BINDING,
+                       "a role and the nodes it shall leave"),
+                  FLAG("cascade", 0, "unbind everything that needs it as well"),
+                  MANY("set", "ROLE@SELECTOR:PATH=VALUE", KIND_TEXT,
+                       "data of what is bound; without @SELECTOR, of the whole deployment"),
+                  MANY("data", "ROLE=FILE", KIND_TEXT, "data of a role that --bind names"),
+                  MANY("file", "FILE", KIND_FILE, "a list of edits, YAML or JSON"), REV),
+     .about = "Edits are made in the order file, unbind, bind, set; all of them or none.",
+     .examples = "anneal deployment edit prod --bind web=web3 --set web@web3:listen.port=8080\n"
+                 "anneal deployment edit prod --unbind database=db2 --cascade"},
+    {"deployment", "diff", "show what the proposal changes", cmd_deployment_diff, S,
+     .routes = "GET /v1/deployments/{deployment}/diff",
+     .args = {A_DEPL,
+              {"FROM", KIND_TEXT, ARG_OPTIONAL, "a number of the history, head or proposal", NULL},
+              {"TO", KIND_TEXT, ARG_OPTIONAL, "likewise", NULL}},
+     .about = "Between any two snapshots; by default from the head to the proposal.",
+     .examples = "anneal deployment diff prod 3 head"},
+    {"deployment", "commit", "make the proposal what is wanted", cmd_deployment_commit, W,
+     .routes = "POST /v1/deployments/{deployment}/commit",
+     .args = {A_DEPL},
+     .opts = OPTS(FLAG("dry-run", 'n', "plan it, change nothing"),
+                  PICK("class", "CLASS", classes, "how urgent it is")),
+     .about = "Touches what changed and nothing else.  If others have committed since it was "
+              "proposed, both changes are merged; what both changed differently is refused."},
+    {"deployment", "recall", "drop the proposal", cmd_deployment_recall, S,
+     .routes = "GET /v1/deployments/{deployment}/proposal, "
+               "DELETE /v1/deployments/{deployment}/proposal",
+     .args = {A_DEPL},
+     .opts = OPTS(REV)},
+    {"deployment", "rollback", "propose what was wanted before", cmd_deployment_rollback, S,
+     .routes = "POST /v1/deployments/{deployment}/proposal, "
+               "GET /v1/deployments/{deployment}/diff",
+     .args = {A_DEPL, {"NUMBER", KIND_NUMBER, 0, "a number of the history", NULL}},
+     .opts = OPTS(OPT("message", "TEXT", KIND_TEXT, "what it is for")),
+     .about = "With the catalog of that time.  What cannot come back is listed; `anneal deployment "
+              "commit` then brings about the rest."},
+
     {"noderole", "list", "list noderoles", cmd_noderole_list, S,
      .routes = "GET /v1/noderoles",
      .opts = OPTS(PICK("state", "STATE", noderole_states, "only those in this state"),
@@ -190,6 +250,22 @@ const struct cli_verb cli_verbs[] = {
      .args = {A_NR, {"PATH", KIND_TEXT, ARG_OPTIONAL, "a dotted path into it", NULL}},
      .opts = OPTS(FLAG("wall", 0, "what its jig returned instead")),
      .examples = "anneal noderole data 12 listen.port"},
+    {"noderole", "tree", "show who needs whom", cmd_noderole_tree, S,
+     .routes = "GET /v1/noderoles",
+     .args = {{"ID", KIND_NODEROLE, ARG_OPTIONAL,
+               "a noderole to begin with: it and all that need it", NULL}},
+     .opts = OPTS(FLAG("up", 0, "what it needs instead of what needs it"),
+                  FLAG("dot", 0, "a graph for Graphviz"),
+                  OPT("role", "ROLE", KIND_ROLE, "only those of this role"),
+                  OPT("node", "NODE", KIND_NODE, "only those on this node"),
+                  OPT("deployment", "NAME", KIND_DEPLOYMENT, "only those of this deployment")),
+     .about = "Each noderole stands below those it needs, by cohort and number; where it comes up "
+              "again, a line refers to the first place.  Needs of noderoles that the options leave "
+              "out are not shown.  With -o json or yaml: the noderoles, and the edges between "
+              "them.",
+     .examples = "anneal noderole tree --deployment prod\n"
+                 "anneal noderole tree 12 --up\n"
+                 "anneal noderole tree --dot | dot -Tsvg > needs.svg"},
     {"noderole", "set", "set the data of a noderole", cmd_noderole_set, W,
      .routes = "GET /v1/noderoles/{id}, PUT /v1/noderoles/{id}/data",
      .args = {A_NR,
@@ -206,6 +282,12 @@ const struct cli_verb cli_verbs[] = {
     {"noderole", "retry", "run the failed tasks of a noderole again", cmd_noderole_retry, W,
      .routes = "POST /v1/noderoles/{id}/retry",
      .args = {A_NR}},
+    {"noderole", "abandon", "count a removal as done that cannot be", cmd_noderole_abandon, S,
+     .routes = "POST /v1/noderoles/{id}/abandon",
+     .args = {A_NR},
+     .opts = OPTS(OPT("reason", "TEXT", KIND_TEXT, "why, for the journal")),
+     .about = "For a removal whose tasks fail for good, as on a machine that burnt down.  What "
+              "they did not do is noted and may remain on the node."},
 
     {"operation", "list", "list operations", cmd_operation_list, S,
      .routes = "GET /v1/operations",

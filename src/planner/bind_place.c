@@ -298,3 +298,15 @@ int bind_create(struct bind *b, uint32_t role, uint32_t node, uint32_t because, 
     *ret_number = number;
     return 0;
 }
+
+int bind_return(struct bind *b, uint32_t role, uint32_t node, uint32_t noderole)
+{
+    struct place p = {&b->cat->roles[role], node, BIND_NONE, BIND_NONE};
+    int r;
+
+    if ((r = bind_node_open(b, node)) < 0 || (r = check_neighbours(b, &p)) < 0)
+        return r;
+    hold(&b->held, node, p.role->name_id, noderole);
+    hold_offers(b, node, role, noderole);
+    return 0;
+}

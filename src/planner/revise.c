@@ -79,6 +79,8 @@ static int change_add(struct bind *b, const struct revise_change *c)
                        b->cat->number, (int)info.role.n, info.role.s);
     if (!c->removed) {
         int r = bind_jigs_active(b, out.role, info.node);
+        if (r >= 0 && c->back)
+            r = bind_return(b, out.role, info.node, c->noderole);
         if (r >= 0)
             r = bind_data(b, out.role, c->user, &out.data);
         if (r < 0) {

@@ -156,12 +156,12 @@ static void insert_plan(struct commit *c, const struct plan *p)
         memset(&row, 0, sizeof row);
         anneal_row(c->engine, ROWS_NODEROLE, p->base_noderole + i, &row);
         row.noderole.role = r->role;
-        row.noderole.deployment = r->deployment;
         commit_row(c, ROWS_NODEROLE, ROW_INSERT, &row);
         struct row_document doc = {.id = p->base_noderole + i,
                                    .tenant = row.noderole.tenant,
                                    .realm = 1,
                                    .rev = 1,
+                                   .deployment = r->deployment,
                                    .user = r->user,
                                    .wall = {"", 0}};
         commit_row(c, ROWS_DOCUMENT, ROW_INSERT, &doc);

@@ -40,6 +40,7 @@ int data_layer_put(struct server *s, uint32_t noderole, enum data_layer layer, s
                                .tenant = 1,
                                .realm = 1,
                                .rev = n->rev,
+                               .deployment = n->deployment,
                                .user = text_of(n->user),
                                .system = text_of(n->system),
                                .wall = text_of(n->wall)};

@@ -80,8 +80,7 @@ int server_catalog_load(struct server *s, const struct server_call *c, struct se
                                       .files = buf_str(&text)};
             struct commit_note note = server_note(c, NULL);
             struct event ev = {.kind = EVENT_CATALOG, .id = number};
-            catalog_unref(s->catalog);
-            s->catalog = cat;
+            catalog_replace(s, cat);
             cat = NULL;
             rc = catalog_adopt(s, s->catalog, &note, e);
             commit_row(s->commit, ROWS_CATALOG, ROW_INSERT, &row);
@@ -132,22 +131,39 @@ static int read_items(struct server *s, const struct server_call *c, struct bind
     return rc;
 }
 
-static int apply_plan(struct server *s, const struct server_call *c, struct plan *plan,
-                      const char *title, uint32_t *ret_op, struct err *e)
+static void plan_reserve(const struct server *s, struct plan *plan)
 {
-    int class = start_class_find(value_as_text(value_get(c->body, "class"), "normal"));
+    plan_rebase(plan, anneal_def_end(s->engine), anneal_noderole_end(s->engine),
+                anneal_task_end(s->engine), anneal_span_end(s->engine), anneal_pool_end(s->engine));
+}
+
+int face_plan_try(struct server *s, struct plan *plan, struct err *e)
+{
+    plan_reserve(s, plan);
+    return hook_before(s, HOOK_ON_PROPOSED, plan, e);
+}
+
+int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
+                    const char *kind, const char *title, enum start_class class,
+                    uint32_t instead_of, uint32_t *ret_op, struct err *e)
+{
     if ((uint64_t)anneal_task_end(s->engine) + plan->n_tasks > s->opts->max_tasks) {
         err_set(e, ERR_LIMIT, "this would make %llu tasks, more than max_tasks (%llu)",
                 (unsigned long long)anneal_task_end(s->engine) + plan->n_tasks,
                 (unsigned long long)s->opts->max_tasks);
         return err_hint(e, "raise max_tasks in the configuration");
     }
-    int rc = hook_before(s, HOOK_ON_COMMIT, plan, e);
-    if (rc < 0 || (rc = face_operation_add(s, c, "bind", title, (enum start_class) class, ret_op,
-                                           e)) < 0)
+    plan_reserve(s, plan);
+    /* What only adds was proved by the planner; what lives may object to a change. */
+    int rc = plan->n_changes ? anneal_plan_check(s->engine, plan, e) : 0;
+    if (rc < 0 || (rc = hook_before(s, HOOK_ON_COMMIT, plan, e)) < 0 ||
+        (rc = face_operation_add(s, c, kind, title, class, ret_op, e)) < 0)
         return rc;
+    struct event over = {.kind = EVENT_SUPERSEDE, .id = instead_of, .op = *ret_op};
     struct event ev = {.kind = EVENT_PLAN_APPLY, .op = *ret_op, .plan = plan};
     struct commit_note note = server_note(c, NULL);
+    if (instead_of && (rc = server_apply(s, &over, &note, NULL, e)) < 0)
+        return rc;
     if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
         return rc;
     inventory_add_plan(&s->inv, plan);
@@ -168,6 +184,7 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
 {
     uint32_t id = inventory_deployment_find(&s->inv, c->id[0]), op = 0;
     bool dry = value_as_bool(value_get(c->body, "dry_run"), false);
+    int class = start_class_find(value_as_text(value_get(c->body, "class"), "normal"));
     struct bind_request req = {.deployment = id};
     struct bind_item *items;
     SCOPED(plan) *plan = NULL;
@@ -195,12 +212,11 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
     if (!title)
         title = arena_printf(c->mem, "bind %u noderoles in %s", plan->n_noderoles,
                              s->inv.deployments.at[id].name);
-    plan_rebase(plan, anneal_def_end(s->engine), anneal_noderole_end(s->engine),
-                anneal_task_end(s->engine), anneal_span_end(s->engine), anneal_pool_end(s->engine));
-    if (dry && (rc = hook_before(s, HOOK_ON_PROPOSED, plan, e)) < 0)
+    if (dry && (rc = face_plan_try(s, plan, e)) < 0)
         return rc;
     if (!dry && ((rc = wish_check(s, id, plan, e)) < 0 ||
-                 (rc = apply_plan(s, c, plan, title, &op, e)) < 0 ||
+                 (rc = face_plan_apply(s, c, plan, "bind", title, (enum start_class) class, 0, &op,
+                                       e)) < 0 ||
                  (rc = wish_bound(s, c, &req, plan, title, op, e)) < 0))
         return rc;
     struct value *v = value_map(c->mem);

@@ -54,38 +54,70 @@ const struct id_list *inventory_instances(const struct inventory *v, uint32_t ro
     return &v->lists.at[i];
 }
 
-void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, uint32_t deployment,
-                            struct str user)
+/* Lists stay in the order of ids; new ones come with the highest. */
+static size_t place_of(const struct id_list *l, uint32_t id)
 {
+    size_t from = 0, to = l->ids.n;
+    if (to && l->ids.at[to - 1] < id)
+        return to;
+    while (from < to) {
+        size_t mid = (from + to) / 2;
+        if (l->ids.at[mid] < id)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
+static void unplace(struct inventory *v, uint32_t id)
+{
+    const struct inv_noderole *n = &v->noderoles.at[id];
     uintptr_t list;
-    AT_LEAST(v->noderoles, id);
+    if (!u64map_get(&v->instances, instance_key(n->role, n->deployment), &list))
+        return;
+    struct id_list *l = &v->lists.at[list];
+    size_t i = place_of(l, id);
+    if (i < l->ids.n && l->ids.at[i] == id) {
+        memmove(l->ids.at + i, l->ids.at + i + 1, (l->ids.n - i - 1) * sizeof *l->ids.at);
+        l->ids.n--;
+    }
+}
+
+void inventory_place(struct inventory *v, uint32_t id, uint32_t deployment)
+{
     struct inv_noderole *n = &v->noderoles.at[id];
-    n->role = inventory_role(v, role);
+    uintptr_t list;
+    if (n->deployment)
+        unplace(v, id);
     n->deployment = deployment;
-    n->rev = 1;
-    n->user = dup_str(user);
     if (!u64map_get(&v->instances, instance_key(n->role, deployment), &list)) {
         list = v->lists.n;
         (void)vec_add(&v->lists);
         u64map_put(&v->instances, instance_key(n->role, deployment), list);
     }
-    vec_push(&v->lists.at[list].ids, id);
+    struct id_list *l = &v->lists.at[list];
+    size_t i = place_of(l, id);
+    vec_push(&l->ids, id);
+    memmove(l->ids.at + i + 1, l->ids.at + i, (l->ids.n - 1 - i) * sizeof *l->ids.at);
+    l->ids.at[i] = id;
+}
+
+void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, uint32_t deployment,
+                            struct str user)
+{
+    AT_LEAST(v->noderoles, id);
+    struct inv_noderole *n = &v->noderoles.at[id];
+    n->role = inventory_role(v, role);
+    n->rev = 1;
+    n->user = dup_str(user);
+    inventory_place(v, id, deployment);
 }
 
 void inventory_drop_noderole(struct inventory *v, uint32_t id)
 {
     struct inv_noderole *n = &v->noderoles.at[id];
-    uintptr_t list;
-    if (u64map_get(&v->instances, instance_key(n->role, n->deployment), &list)) {
-        struct id_list *l = &v->lists.at[list];
-        size_t i = 0;
-        while (i < l->ids.n && l->ids.at[i] != id)
-            i++;
-        if (i < l->ids.n) { /* the order stays that of the ids */
-            memmove(l->ids.at + i, l->ids.at + i + 1, (l->ids.n - i - 1) * sizeof *l->ids.at);
-            l->ids.n--;
-        }
-    }
+    unplace(v, id);
     free(n->user);
     free(n->system);
     free(n->wall);
@@ -249,13 +281,15 @@ static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
     case ROWS_OPERATION: inventory_add_operation(v, row); break;
     case ROWS_NODEROLE: {
         const struct row_noderole *r = row;
-        inventory_add_noderole(v, r->id, r->role, r->deployment, (struct str){"", 0});
+        AT_LEAST(v->noderoles, r->id);
+        v->noderoles.at[r->id].role = inventory_role(v, r->role);
         v->noderoles.at[r->id].node = r->node;
         break;
     }
     case ROWS_DOCUMENT: {
         const struct row_document *r = row;
-        if (r->id < v->noderoles.n) {
+        if (r->id < v->noderoles.n && v->noderoles.at[r->id].role) {
+            inventory_place(v, r->id, r->deployment);
             v->noderoles.at[r->id].user = dup_str(r->user);
             v->noderoles.at[r->id].system = dup_str(r->system);
             v->noderoles.at[r->id].wall = dup_str(r->wall);

@@ -184,17 +184,10 @@ static int load_catalog_row(void *arg, enum row_table t, const void *row, struct
 {
     struct server *s = arg;
     const struct row_catalog *r = row;
-    SCOPED_ARENA(mem);
-    struct value *files;
-    struct catalog_report report = {0};
     (void)t;
-    int rc = json_parse(&mem, r->files.s, r->files.n, NULL, &files, e);
+    int rc = catalog_from_row(r, &s->catalog, e);
     if (rc < 0)
-        return err_wrap(e, "stored catalog %u", r->id);
-    rc = catalog_from_files(files, r->id, &report, &s->catalog, e);
-    catalog_report_done(&report);
-    if (rc < 0)
-        return err_wrap(e, "stored catalog %u", r->id);
+        return rc;
     s->catalog_origin = xstrndup(r->origin.s, r->origin.n);
     s->catalog_loaded_ms = r->loaded_ms;
     return 0;
@@ -208,7 +201,7 @@ static void forget(struct server *s)
     desire_free(s->desire);
     hooks_free(s->hooks);
     lease_free(s->lease);
-    catalog_unref(s->catalog);
+    catalog_forget(s);
     free(s->catalog_origin);
     for (size_t i = 0; i < s->inbox.n; i++)
         free(s->inbox.at[i]);
@@ -218,7 +211,6 @@ static void forget(struct server *s)
     s->desire = NULL;
     s->hooks = NULL;
     s->lease = NULL;
-    s->catalog = NULL;
     s->catalog_origin = NULL;
     s->ack_open = s->ack_flying = 0;
 }

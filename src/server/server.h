@@ -131,12 +131,20 @@ bool server_is_ready(struct server *s);
     X(deployment_patch)                                                                            \
     X(deployment_delete)                                                                           \
     X(deployment_snapshots)                                                                        \
+    X(deployment_diff)                                                                             \
+    X(deployment_propose)                                                                          \
+    X(deployment_proposal)                                                                         \
+    X(deployment_edit)                                                                             \
+    X(deployment_recall)                                                                           \
+    X(deployment_commit)                                                                           \
+    X(deployment_unbind)                                                                           \
     X(deployment_bind)                                                                             \
     X(noderole_list)                                                                               \
     X(noderole_get)                                                                                \
     X(noderole_data)                                                                               \
     X(noderole_rerun)                                                                              \
     X(noderole_retry)                                                                              \
+    X(noderole_abandon)                                                                            \
     X(operation_list)                                                                              \
     X(operation_get)                                                                               \
     X(operation_cancel)                                                                            \

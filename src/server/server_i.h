@@ -24,6 +24,8 @@
 #include "store/store.h"
 #include "sys/pool.h"
 
+enum { DEPLOYMENT_SYSTEM = 1 }; /* above all others */
+
 /* ---- inventory: by id, 0 is nobody ---- */
 
 struct inv_node {
@@ -95,6 +97,7 @@ const struct id_list *inventory_instances(const struct inventory *v, uint32_t ro
 /* Additions to memory; rows are the caller's. */
 void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, uint32_t deployment,
                             struct str user);
+void inventory_place(struct inventory *v, uint32_t id, uint32_t deployment); /* or moves it */
 void inventory_drop_noderole(struct inventory *v, uint32_t id);
 void inventory_add_def(struct inventory *v, uint32_t id, const struct row_def *r);
 void inventory_add_pool(struct inventory *v, uint32_t id, struct str name, struct str note);
@@ -167,7 +170,8 @@ struct server {
     struct inventory inv;
     struct desire *desire; /* what is wanted */
     struct hooks *hooks;
-    struct catalog *catalog; /* the live generation; NULL: none loaded yet */
+    struct catalog *catalog; /* the newest generation; NULL: none loaded yet */
+    VEC(struct catalog *) catalogs; /* older ones that were asked for; catalog_generation() */
     char *catalog_origin;
     uint64_t catalog_loaded_ms;
     struct lease *lease;
@@ -256,7 +260,20 @@ struct world {
 struct planner_world world_of(struct world *w, struct server *s);
 void world_done(struct world *w);
 
-/* wish.c: what a request that acts at once wants is noted; after it was applied. */
+/* wish.c: role and node of a noderole that lives, as desired state calls it; who lives under such a
+ * key and stays (0: nobody), and who is on its way out; a document that an entry names. */
+uint64_t wish_key(struct server *s, uint32_t noderole);
+uint32_t wish_live(const struct server *s, uint64_t key, uint32_t *ret_going);
+const struct value *wish_document(const struct server *s, struct arena *mem, uint64_t document);
+struct desire_author wish_author(const struct server *s, const struct server_call *c,
+                                 const char *message);
+/* The head's entry of a noderole gets the parents that it has; one more of them. */
+int wish_settle_parents(struct server *s, const struct server_call *c,
+                        const struct desire_author *by, uint32_t noderole, struct err *e);
+int wish_one_more_parent(struct server *s, const struct server_call *c,
+                         const struct desire_author *by, const struct plan_need *need,
+                         struct err *e);
+/* What a request that acts at once wants is noted; after it was applied. */
 int wish_check(const struct server *s, uint32_t deployment, const struct plan *p, struct err *e);
 int wish_check_data(struct str user, struct err *e);
 int wish_bound(struct server *s, const struct server_call *c, const struct bind_request *req,
@@ -272,6 +289,13 @@ bool node_select_match(struct server *s, struct arena *mem, const struct selecto
 /* catalog_source.c: files as stored in a row ({path: text}) to a catalog */
 int catalog_from_files(const struct value *files, uint32_t number, struct catalog_report *report,
                        struct catalog **ret_c, struct err *e);
+/* A generation by number, borrowed until the next one is asked for; 0: the newest. */
+int catalog_generation(struct server *s, uint32_t number, const struct catalog **ret_c,
+                       struct err *e);
+/* The newest is another from now on; it is kept among the older ones. */
+void catalog_replace(struct server *s, struct catalog *c);
+void catalog_forget(struct server *s);
+int catalog_from_row(const struct row_catalog *r, struct catalog **ret_c, struct err *e);
 /* Jigs and pools of a new generation that the engine does not know yet; switches stay as they are.
  */
 int catalog_adopt(struct server *s, struct catalog *c, const struct commit_note *note,
@@ -280,6 +304,12 @@ int catalog_adopt(struct server *s, struct catalog *c, const struct commit_note 
 /* view_*.c: objects as values */
 struct value *view_node(struct server *s, struct arena *a, uint32_t id);
 struct value *view_deployment(struct server *s, struct arena *a, uint32_t id);
+struct value *view_snapshot(struct server *s, struct arena *a, const struct snapshot *p);
+uint64_t view_snapshot_rev(const struct snapshot *p);
+struct value *view_changes(struct server *s, struct arena *a, const struct snapshot_changes *d);
+struct value *view_conflicts(struct server *s, struct arena *a, const struct snapshot_conflicts *c);
+/* "role@node", or "role" of a deployment role */
+const char *view_key_name(struct server *s, struct arena *a, uint64_t key);
 struct value *view_noderole(struct server *s, struct arena *a, uint32_t id, bool full);
 struct value *view_task(struct server *s, struct arena *a, uint32_t id, bool full);
 struct value *view_operation(struct server *s, struct arena *a, uint32_t id);
@@ -313,6 +343,17 @@ struct str face_body_text(const struct server_call *c, const char *key);
 /* Adds an operation row and its engine event; *ret_op is its id. */
 int face_operation_add(struct server *s, const struct server_call *c, const char *kind,
                        const char *title, enum start_class class, uint32_t *ret_op, struct err *e);
+
+/* Told in the journal: "created", "proposed", "committed" ... */
+void face_deployment_changed(struct server *s, const struct server_call *c, uint32_t id,
+                             const char *what);
+/* One plan, whole or not at all, as an operation of that kind.  instead_of: one whose unfinished
+ * work goes on in it; 0: none. */
+int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
+                    const char *kind, const char *title, enum start_class class,
+                    uint32_t instead_of, uint32_t *ret_op, struct err *e);
+/* Would hooks refuse it?  For dry runs and proposals; nothing is kept. */
+int face_plan_try(struct server *s, struct plan *plan, struct err *e);
 
 /* More views, for lists and explanations.  Names are borrowed until the next write; NULL for
  * nobody. */

@@ -102,12 +102,14 @@ static struct planner_ids world_instances(void *ctx, struct str role, uint32_t d
 static struct planner_ids world_children(void *ctx, uint32_t id)
 {
     struct world *w = ctx;
-    uint32_t n;
-    const uint32_t *children = anneal_children(w->server->engine, id, &n);
-    vec_clear(&w->children);
+    const struct anneal *engine = w->server->engine;
+    uint32_t n = anneal_needed_by(engine, id, NULL, 0);
+    vec_reserve(&w->children, n);
+    (void)anneal_needed_by(engine, id, w->children.at, n);
+    w->children.n = 0;
     for (uint32_t i = 0; i < n; i++)
-        if (stays(w, children[i]))
-            vec_push(&w->children, children[i]);
+        if (stays(w, w->children.at[i]))
+            w->children.at[w->children.n++] = w->children.at[i];
     return ranked(w, w->children.at, w->children.n);
 }
 

@@ -43,6 +43,7 @@
     X(POOL, "pool", 4)     /* resized, closed, taken elsewhere */                                  \
     X(FREEZE, "freeze", 1) /* policy: an error freezes its node */                                 \
     X(CANCEL, "cancel", 4)                                                                         \
+    X(SUPERSEDE, "supersede", 2)                                                                   \
     X(POKE, "poke", 4)                                                                             \
     X(RERUN, "rerun", 12)                                                                          \
     X(DATA, "data", 20)                                                                            \

@@ -545,6 +545,86 @@ int server_catalog_load(struct server *s, const struct server_call *c, struct se
     return 0;
 }
 
+static const char snapshot[] =
+    "{\"id\":1,\"deployment\":\"prod\",\"number\":1,\"state\":\"committed\",\"author\":"
+    "\"admin\",\"message\":\"bind\",\"catalog\":1,\"source\":null,\"operation\":null,"
+    "\"entries\":2,\"created_at\":null,\"ended_at\":null,\"rev\":1}";
+static const char diff[] =
+    "{\"from\":null,\"to\":null,\"changes\":[],\"conflicts\":[],\"lost\":[]}";
+static const char outcome[] = "{\"snapshot\":null,\"operation\":null,\"added\":0,\"changed\":1,"
+                              "\"removed\":0,\"tasks\":0}";
+
+/* Of a deployment that is there; a write tells of an event. */
+static int of_deployment(struct server *s, const struct server_call *c, const char *op,
+                         const char *json, const char *event, struct server_reply *r, struct err *e)
+{
+    int rc = document(s, c, op, json, r, e);
+    if (rc >= 0 && !row_find(s, FAKE_DEPLOYMENTS, c->id[0]))
+        rc = lacks("deployment", c->id[0], e);
+    if (rc >= 0)
+        r->rev = (uint64_t)value_as_int(value_get(r->body, "rev"), 0);
+    if (rc >= 0 && event)
+        r->group = fake_write(s, event);
+    return rc;
+}
+
+int server_deployment_diff(struct server *s, const struct server_call *c, struct server_reply *r,
+                           struct err *e)
+{
+    return of_deployment(s, c, "deployment_diff", diff, NULL, r, e);
+}
+
+int server_deployment_propose(struct server *s, const struct server_call *c, struct server_reply *r,
+                              struct err *e)
+{
+    r->location = "/v1/deployments/system/proposal";
+    return of_deployment(s, c, "deployment_propose", snapshot, "deployment.changed", r, e);
+}
+
+int server_deployment_proposal(struct server *s, const struct server_call *c,
+                               struct server_reply *r, struct err *e)
+{
+    return of_deployment(s, c, "deployment_proposal", snapshot, NULL, r, e);
+}
+
+int server_deployment_edit(struct server *s, const struct server_call *c, struct server_reply *r,
+                           struct err *e)
+{
+    return of_deployment(s, c, "deployment_edit", snapshot, "deployment.changed", r, e);
+}
+
+int server_deployment_recall(struct server *s, const struct server_call *c, struct server_reply *r,
+                             struct err *e)
+{
+    int rc = of_deployment(s, c, "deployment_recall", snapshot, "deployment.changed", r, e);
+    r->body = NULL;
+    return rc;
+}
+
+int server_deployment_commit(struct server *s, const struct server_call *c, struct server_reply *r,
+                             struct err *e)
+{
+    return of_deployment(s, c, "deployment_commit", outcome, "plan.apply", r, e);
+}
+
+int server_deployment_unbind(struct server *s, const struct server_call *c, struct server_reply *r,
+                             struct err *e)
+{
+    return of_deployment(s, c, "deployment_unbind", outcome, "plan.apply", r, e);
+}
+
+int server_noderole_abandon(struct server *s, const struct server_call *c, struct server_reply *r,
+                            struct err *e)
+{
+    int rc = document(s, c, "noderole_abandon",
+                      "{\"noderole\":1,\"name\":\"web@n1\",\"reason\":\"\",\"undone\":[]}", r, e);
+    if (rc >= 0 && !row_find(s, FAKE_NODEROLES, c->id[0]))
+        rc = lacks("noderole", c->id[0], e);
+    if (rc >= 0)
+        r->group = fake_write(s, "noderole.abandon");
+    return rc;
+}
+
 int server_deployment_snapshots(struct server *s, const struct server_call *c,
                                 struct server_reply *r, struct err *e)
 {
@@ -646,11 +726,7 @@ void fake_populate(struct server *s)
             "\"jig\":\"script\",\"repeat\":\"safe\",\"attempt\":1,\"tries\":1,\"retries\":3,"
             "\"weight\":1,\"waiting_on\":0,\"deps\":[],\"rev\":1,\"started_at\":\"" NOW
             "\",\"deadline_at\":null,\"wake_at\":null}");
-    row_add(s, FAKE_SNAPSHOTS,
-            "{\"id\":1,\"deployment\":\"prod\",\"number\":1,\"state\":\"committed\",\"author\":"
-            "\"admin\","
-            "\"message\":\"bind\",\"catalog\":1,\"operation\":null,\"entries\":2,"
-            "\"created_at\":null,\"ended_at\":null}");
+    row_add(s, FAKE_SNAPSHOTS, snapshot);
     row_add(s, FAKE_ATTEMPTS,
             "{\"task\":1,\"number\":1,\"node\":\"n1.example.org\",\"generation\":1,"
             "\"outcome\":\"ok\",\"exit_code\":0,\"started_at\":\"" NOW "\",\"ended_at\":\"" NOW
