@@ -121,10 +121,10 @@ int server_role_store(struct server *s, const struct server_call *c, struct serv
         return -(int)e->code;
     struct value *v = value_map(c->mem);
     value_put_text(c->mem, v, "role", c->id[0]);
-    value_put_int(c->mem, v, "rev", rev);
+    value_put_int(c->mem, v, "rev", rev + 1); /* 0 would be no revision */
     value_set(c->mem, v, "store", rev ? value_copy(c->mem, store) : value_map(c->mem));
     r->body = v;
-    r->rev = rev;
+    r->rev = rev + 1;
     return 0;
 }
 

@@ -39,13 +39,32 @@ is "$(total operation)" "$operations" "nothing was begun"
 anneal -q catalog load "$top/examples/hooks" || exit 1
 anneal -q deployment bind system 'network-admin=n*.t' --wait >/dev/null; ok $? "five nodes fit into a range of five"
 is "$(taken network-admin | jq '[.[]] | unique | length')" 5 "five addresses, none twice"
-is "$(anneal role store network-admin -o json | jq .rev)" 1 "in one change of the store"
+is "$(anneal role store network-admin -o json | jq .rev)" 2 "in one change of the store"
 anneal -q deployment bind system 'network-hosts=n1.t' --wait >/dev/null
 anneal -q node add n6.t --alive alive --address 192.0.2.99 >/dev/null
 is "$(anneal role store network-hosts -o json | jq -c '.store.hosts["n6.t"]')" '["192.0.2.99"]' "a new node is told to hooks"
 runs() { [ "$(anneal noderole list --role network-hosts --node n1.t -o json | jq '.items[0].run_count')" -ge 2 ]; }
 until_true 20 runs; ok $? "which run what depends on it"
 out=$(anneal role store network-hosts); has "$out" "n6.t" "a store is shown to people"
+
+was=$(taken network-admin | jq -r '."n2.t"')
+anneal -q deployment unbind system network-admin=n2.t --wait >/dev/null; ok $? "a role is taken off a node"
+is "$(taken network-admin | jq -c 'has("n2.t")')" false "and gives its address back"
+anneal -q deployment bind system network-admin=n6.t --wait >/dev/null
+is "$(taken network-admin | jq -r '."n6.t"')" "$was" "to the next"
+
+# A commit that a hook refuses changes nothing; the same without the cause goes through.
+anneal -q deployment add site && anneal -q deployment propose site >/dev/null
+anneal -q deployment edit site --bind network-admin=n2.t >/dev/null
+before=$(taken network-admin)
+out=$(anneal deployment commit site 2>&1); is $? 6 "a commit may be refused by a hook"
+has "$out" "network-admin@n2.t: no address is left" "with its words"
+is "$(taken network-admin)" "$before" "nothing is taken"
+is "$(anneal noderole list --role network-admin --node n2.t -o json | jq .total)" 0 "nothing is bound"
+anneal -q deployment unbind system network-admin=n1.t --wait >/dev/null
+anneal -q deployment commit site --wait >/dev/null; ok $? "with room again the proposal is committed"
+is "$(taken network-admin | jq '[.[]] | length - (unique | length)')" 0 "and no address is given twice"
+is "$(taken network-admin | jq -c 'has("n2.t")')" true "the new one is there"
 
 # Killed in the middle of many bindings: what was answered is kept, nothing is given twice.
 for i in $(seq 1 40); do anneal -q node add "s$i.t" --alive alive || exit 1; done >/dev/null
