@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Figures of the whole server over HTTP: scale, end to end, API reads.
 
-    bench_server.py BUILD_DIR WORK_DIR scale|endtoend|api
+    bench_server.py BUILD_DIR WORK_DIR scale|discovery|desired|endtoend|api
 """
 # SPDX-License-Identifier: Apache-2.0
 import http.client
@@ -67,15 +67,19 @@ class Server:
         c.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return c
 
-    def call(self, method, path, body=None, connection=None):
+    def call(self, method, path, body=None, connection=None, headers=None):
         c = connection or self.connect()
         c.request(method, path, None if body is None else json.dumps(body),
-                  {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"})
+                  {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json", **(headers or {})})
         reply = c.getresponse()
         text = reply.read()
         if reply.status >= 400:
             sys.exit(f"bench: {method} {path}: {reply.status} {text[:500]}")
         return json.loads(text) if text else None
+
+    def cpu_s(self):
+        fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory_mb(self):
         status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
@@ -156,6 +160,43 @@ def scale():
     server.stop()
 
 
+DISCOVERY = """barclamp: bench
+version: 1.0.0
+roles:
+  - {name: dns, jig: noop, actions: {converge: [{name: serve}]}}
+  - {name: access, jig: noop, flags: [implicit], provides: [shell-access], actions: {converge: [{name: let-in}]}}
+  - {name: clock, jig: noop, flags: [implicit], requires: [dns, access], actions: {converge: [{name: set}]}}
+  - {name: inventory, jig: noop, flags: [discovery, implicit], requires: [clock, shell-access], actions: {converge: [{name: look}]}}
+"""
+
+
+def discovery():
+    """Each node gets four noderoles when it is made; what that costs the server must not grow with the nodes."""
+    server = Server("discovery")
+    server.start()
+    server.call("POST", "/v1/catalog", {"origin": "bench", "files": {"bench/barclamp.yaml": DISCOVERY}})
+    c = server.connect()
+
+    def make(first, end):
+        begin, cpu = time.monotonic(), server.cpu_s()
+        for i in range(first, end):
+            server.call("POST", "/v1/nodes", {"name": f"n{i}.bench.test"}, c)
+        n = end - first
+        return (time.monotonic() - begin) / n * 1e6, (server.cpu_s() - cpu) / n * 1e6
+
+    make(0, 10)
+    early, early_cpu = make(10, 510)
+    make(510, 10000)
+    late, late_cpu = make(10000, 10500)
+    total = server.call("GET", "/v1/noderoles?limit=1")["total"]
+    seen("discovery.node_10", early, "us a node, with its answer durable")
+    seen("discovery.node_10000", late, "us a node, with its answer durable")
+    figure("discovery.noderoles", total, ">=", 42000, "noderoles")
+    figure("discovery.growth", late / early, "<=", 1.5, "times node 10")
+    figure("discovery.cpu_growth", late_cpu / early_cpu, "<=", 1.5, "times node 10")
+    server.stop()
+
+
 def million(shape, requires, implicit):
     """A million tasks, killed and restarted midway. What a group writes lies together in one shape only."""
     server = Server(shape, "worker_capacity=2000", "body_limit=64MiB")
@@ -182,6 +223,74 @@ def million(shape, requires, implicit):
 def endtoend():
     million("chain", 1, True)  # on each node one role after the other: all nodes walk through the ids together
     million("independent", 0, False)  # nothing waits for another role: each start is far from the one before
+
+
+def timed(fn, times):
+    """The middle of several, in milliseconds, and the last answer."""
+    took = []
+    for i in range(times):
+        begin = time.monotonic()
+        answer = fn(i)
+        took.append((time.monotonic() - begin) * 1000)
+    return sorted(took)[len(took) // 2], answer
+
+
+def desired():
+    """What is wanted of 100,000 noderoles, changed by steps, through the whole server."""
+    nodes, roles = 1000, 100
+    server = Server("desired", "worker_capacity=64")
+    server.start()
+    files = catalog(roles, 2, 1)
+    files["files"]["bench/barclamp.yaml"] = files["files"]["bench/barclamp.yaml"].replace(
+        "    actions:", "    attributes: {size: {schema: {type: integer}, default: 1}}\n    actions:")
+    server.call("POST", "/v1/catalog", files)
+    server.call("POST", "/v1/deployments", {"name": "big"})
+    add_nodes(server, nodes)
+    body = {"bindings": [{"role": f"r{r}", "nodes": "n*"} for r in range(roles)], "title": "desired"}
+    op = server.call("POST", "/v1/deployments/big/bind", body)["operation"]["id"]
+    wait_operation(server, op, 300)
+    total = server.call("GET", "/v1/noderoles?deployment=big&limit=1")["total"]
+    figure("desired.server.noderoles", total, ">=", nodes * roles, "noderoles")
+    figure("desired.server.memory", server.memory_mb(), "<=", 400, "MB")
+    c = server.connect()
+    at = "/v1/deployments/big"
+
+    def again(i):
+        if i:
+            server.call("DELETE", f"{at}/proposal", None, c, {"If-Match": "*"})
+        begin = time.monotonic()
+        server.call("POST", f"{at}/proposal", {}, c)
+        return (time.monotonic() - begin) * 1000
+
+    # Each answer waits until it is on disk: the share of the disk is what a node's change of note takes.
+    disk, _ = timed(lambda i: server.call("PATCH", "/v1/nodes/n0.bench.test", {"note": str(i)}, c, {"If-Match": "*"}),
+                    21)
+    took = sorted(again(i) for i in range(21))[10]
+    seen("desired.server.write_of_a_note", disk, "ms, on disk")
+    figure("desired.server.propose", max(took - disk, 0), "<=", 1, "ms, beyond a note")
+
+    def edit(i):
+        return server.call("PATCH", f"{at}/proposal",
+                           {"edits": [{"edit": "set-data", "role": f"r{i}", "nodes": f"n{i * 7}.bench.test",
+                                       "data": {"size": 2}}]}, c, {"If-Match": "*"})
+
+    took, _ = timed(edit, 10)
+    figure("desired.server.edit", max(took - disk, 0), "<=", 1, "ms, beyond a note")
+    took, diff = timed(lambda i: server.call("GET", f"{at}/diff", None, c), 21)
+    figure("desired.server.diff_of_10", took, "<=", 5, "ms")
+    if len(diff["changes"]) != 10:
+        sys.exit(f"bench: the diff has {len(diff['changes'])} changes")
+    before = server.call("GET", "/v1/status", None, c)["journal"]
+    took, answer = timed(lambda i: server.call("POST", f"{at}/commit", {}, c), 1)
+    seen("desired.server.commit_of_10", took, "ms, on disk")
+    figure("desired.server.commit_touches", answer["added"] + answer["changed"] + answer["removed"], "<=", 10, "noderoles")
+    done = wait_operation(server, answer["operation"]["id"], 60)
+    figure("desired.server.commit_runs", done["progress"]["total"], "<=", 10, "tasks")
+    seen("desired.server.commit_events", server.call("GET", "/v1/status", None, c)["journal"] - before, "events")
+    figure("desired.server.memory_after", server.memory_mb(), "<=", 400, "MB")
+    server.stop()
+    figure("desired.server.restart", server.start(), "<=", 2, "s")
+    server.stop()
 
 
 def wrk(port, path, token=None):
@@ -239,5 +348,5 @@ def api():
     server.stop()
 
 
-{"scale": scale, "endtoend": endtoend, "api": api}[AREA]()
+{"scale": scale, "discovery": discovery, "desired": desired, "endtoend": endtoend, "api": api}[AREA]()
 sys.exit(1 if missed else 0)

@@ -117,6 +117,7 @@ CREATE TABLE node_body (
     realm INTEGER NOT NULL,
     rev INTEGER NOT NULL,
     deployment INTEGER NOT NULL,
+    leaving INTEGER NOT NULL,
     body TEXT NOT NULL
 ) STRICT;
 
@@ -148,7 +149,7 @@ CREATE TABLE operation (
     class INTEGER NOT NULL CHECK (class BETWEEN 0 AND 2),
     created_ms INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 5),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 25),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 26),
     held INTEGER NOT NULL,
     gone INTEGER NOT NULL,
     served INTEGER NOT NULL,
@@ -164,7 +165,6 @@ CREATE TABLE noderole (
     realm INTEGER NOT NULL,
     role TEXT NOT NULL,
     node INTEGER NOT NULL,
-    deployment INTEGER NOT NULL,
     first_task INTEGER NOT NULL,
     n_tasks INTEGER NOT NULL,
     flags INTEGER NOT NULL,
@@ -172,7 +172,7 @@ CREATE TABLE noderole (
     cohort INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 8),
     target INTEGER NOT NULL CHECK (target BETWEEN 0 AND 2),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 25),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 26),
     mode INTEGER NOT NULL,
     generation INTEGER NOT NULL,
     incarnation INTEGER NOT NULL,
@@ -187,6 +187,7 @@ CREATE TABLE document (
     tenant INTEGER NOT NULL,
     realm INTEGER NOT NULL,
     rev INTEGER NOT NULL,
+    deployment INTEGER NOT NULL,
     user TEXT NOT NULL,
     system TEXT NOT NULL,
     wall TEXT NOT NULL
@@ -211,7 +212,7 @@ CREATE TABLE task (
     noderole INTEGER NOT NULL,
     def INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 9 AND state <> 1),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 25),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 26),
     flags INTEGER NOT NULL,
     attempt INTEGER NOT NULL,
     tries INTEGER NOT NULL,
@@ -283,10 +284,12 @@ CREATE TABLE snapshot (
     number INTEGER NOT NULL,
     author TEXT NOT NULL,
     created_ms INTEGER NOT NULL,
+    source INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 3),
     root INTEGER NOT NULL,
     base INTEGER NOT NULL,
     catalog INTEGER NOT NULL,
+    oldest INTEGER NOT NULL,
     operation INTEGER NOT NULL,
     ended_ms INTEGER NOT NULL,
     message TEXT NOT NULL

@@ -101,11 +101,20 @@ uint32_t anneal_operation_end(const struct anneal *a);
 uint32_t anneal_pool_end(const struct anneal *a);
 uint32_t anneal_def_end(const struct anneal *a);
 uint32_t anneal_span_end(const struct anneal *a);
+/* Would EVENT_PLAN_APPLY of this rebased plan be taken? */
+int anneal_plan_check(const struct anneal *a, const struct plan *p, struct err *e);
+/* Would EVENT_REDEPLOY of this node, in an operation that is open? */
+int anneal_redeploy_check(const struct anneal *a, uint32_t node, struct err *e);
 /* Borrowed until the next step. */
 const uint32_t *anneal_task_deps(const struct anneal *a, uint32_t task, uint32_t *ret_n);
 const uint32_t *anneal_task_nexts(const struct anneal *a, uint32_t task, uint32_t *ret_n);
 const uint32_t *anneal_parents(const struct anneal *a, uint32_t noderole, uint32_t *ret_n);
+/* Those, and the parents whose need sleeps: how many; at most `room` of them are written. */
+uint32_t anneal_needs(const struct anneal *a, uint32_t noderole, uint32_t *ret_ids, uint32_t room);
 const uint32_t *anneal_children(const struct anneal *a, uint32_t noderole, uint32_t *ret_n);
+/* Those, and the children whose need of it sleeps; as anneal_needs(). */
+uint32_t anneal_needed_by(const struct anneal *a, uint32_t noderole, uint32_t *ret_ids,
+                          uint32_t room);
 const uint32_t *anneal_span_pools(const struct anneal *a, uint32_t span, uint32_t *ret_n,
                                   bool *ret_held);
 uint32_t anneal_node_first_noderole(const struct anneal *a, uint32_t node);

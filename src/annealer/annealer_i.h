@@ -20,7 +20,7 @@
 
 enum {                         /* task.flags */
        TASKF_SETTLE = 1u << 0, /* in the settle list (derived) */
-       TASKF_FIRST = 1u << 1,  /* waits for no other task of its noderole (derived) */
+       TASKF_FIRST = 1u << 1,  /* waits for the parents of its noderole (derived; gate.c) */
 };
 struct task {
     uint64_t done_digest; /* inputs of the last success; 0: never */
@@ -324,6 +324,9 @@ void operation_reopen(struct anneal *a, uint32_t op); /* work was given back to 
 void operation_settle_all(struct anneal *a);
 void operation_changed(struct anneal *a, uint32_t op);
 int operation_event(struct anneal *a, const struct event *ev, struct err *e);
+int operation_takes_work(const struct anneal *a, uint32_t op, struct err *e);
+/* Another chance for its failed and cancelled tasks; how many there were. */
+uint32_t operation_retry_noderole(struct anneal *a, uint32_t noderole);
 void operation_find_stall(struct anneal *a);
 
 /* recover.c */
@@ -352,6 +355,9 @@ void change_end(struct anneal *a, const struct plan *p);
 void change_retire_tasks(struct anneal *a, uint32_t noderole);
 void change_vanish(struct anneal *a, uint32_t noderole);
 int change_abandon(struct anneal *a, uint32_t noderole, struct err *e);
+
+/* redeploy.c */
+int redeploy_event(struct anneal *a, const struct event *ev, struct err *e);
 
 /* gate.c */
 void gate_progress(struct anneal *a,

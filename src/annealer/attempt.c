@@ -144,16 +144,28 @@ static uint64_t ask_limit(const struct anneal *a, const struct def *d)
     return a->now_ms + (d->timeout_ms ? d->timeout_ms : a->opt.timeout_ms) + a->opt.stop_grace_ms;
 }
 
+/* What a run depends on is settled when its first task starts; when that failed and starts again,
+ * once more. */
+static void settle_inputs(struct anneal *a, uint32_t id)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    bool begun = nr->mode & MODE_BEGUN;
+    if (begun && (nr->passed > 0 || nr->live > 0))
+        return;
+    uint64_t inputs = ripple_inputs(a, id);
+    if (begun && inputs == nr->inputs)
+        return;
+    nr->inputs = inputs;
+    nr->mode |= MODE_BEGUN;
+    noderole_changed(a, id);
+}
+
 void attempt_start(struct anneal *a, uint32_t t)
 {
     struct task *task = &a->tasks[t];
     struct noderole *nr = &a->noderoles.at[task->noderole];
     const struct def *d = &a->defs.at[task->def];
-    if (!(nr->mode & MODE_BEGUN)) {
-        nr->mode |= MODE_BEGUN;
-        nr->inputs = ripple_inputs(a, task->noderole);
-        noderole_changed(a, task->noderole);
-    }
+    settle_inputs(a, task->noderole);
     uint32_t id = attempt_live_new(a);
     struct live *l = &a->lives.at[id];
     *l = (struct live){.kind = LIVE_RUN,
@@ -167,6 +179,8 @@ void attempt_start(struct anneal *a, uint32_t t)
     l->deadline_ms = d->deadline_ms ? a->now_ms + d->deadline_ms
                                     : a->now_ms + a->opt.timeout_ms + d->timeout_ms;
     task->live = id;
+    /* From here on nobody can say that all is as the last success left it. */
+    task->done_digest = 0;
     attempt_list_on_node(a, id);
     worker_take(a, l);
     node_take(a, l);

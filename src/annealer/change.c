@@ -41,9 +41,16 @@ static bool listed(const uint32_t *ids, uint32_t n, uint32_t id)
 struct upwards { /* a search for ancestors, in the graph as it will be */
     const struct anneal *a;
     const struct plan *p;
-    uint32_t *seen, search; /* by id, those of the plan included: the last search that met it */
+    struct plan_need *needs; /* those of the plan, by child */
+    uint32_t *seen, search;  /* by id, those of the plan included: the last search that met it */
     VEC(uint32_t) walk;
 };
+
+static int by_child(const void *x, const void *y)
+{
+    const struct plan_need *p = x, *q = y;
+    return (p->child > q->child) - (p->child < q->child);
+}
 
 static void upwards_push(struct upwards *u, uint32_t id)
 {
@@ -71,8 +78,16 @@ static void upwards_parents(struct upwards *u, uint32_t id)
         upwards_push(u, c->gains[i]);
     for (uint32_t i = u->a->noderoles.at[id].late; i; i = u->a->late.at[i].next_of_child)
         upwards_push(u, u->a->late.at[i].parent);
+    struct plan_need key = {.child = id};
+    const struct plan_need *need =
+        u->p->n_needs ? bsearch(&key, u->needs, u->p->n_needs, sizeof key, by_child) : NULL;
+    while (need && need > u->needs && need[-1].child == id)
+        need--;
+    for (; need && need < u->needs + u->p->n_needs && need->child == id; need++)
+        upwards_push(u, need->parent);
 }
 
+/* All ancestors of one are met, or those up to `to`. */
 static bool reaches(struct upwards *u, uint32_t from, uint32_t to)
 {
     u->search++;
@@ -83,19 +98,44 @@ static bool reaches(struct upwards *u, uint32_t from, uint32_t to)
     return u->seen[to] == u->search;
 }
 
+static int circle(struct err *e, uint32_t child, uint32_t parent)
+{
+    return err_set(e, ERR_CYCLE, "plan: noderole %u would need itself through %u", child, parent);
+}
+
+/* Peers come with all their children in a row: one search for all of these. */
+static int check_need_circles(struct upwards *u, struct err *e)
+{
+    const struct plan *p = u->p;
+    for (uint32_t i = 0; i < p->n_needs; i++) {
+        if (i == 0 || p->needs[i].parent != p->needs[i - 1].parent)
+            (void)reaches(u, p->needs[i].parent, 0); /* 0 is nobody: the search is not cut short */
+        if (u->seen[p->needs[i].child] == u->search)
+            return circle(e, p->needs[i].child, p->needs[i].parent);
+    }
+    return 0;
+}
+
 static int check_circles(const struct anneal *a, const struct plan *p, struct err *e)
 {
     struct upwards u = {.a = a, .p = p};
     int r = 0;
     u.seen = xcalloc(a->noderoles.n + p->n_noderoles, sizeof *u.seen);
+    u.needs = xcalloc((size_t)p->n_needs + 1, sizeof *u.needs);
+    if (p->n_needs) {
+        memcpy(u.needs, p->needs, p->n_needs * sizeof *u.needs);
+        qsort(u.needs, p->n_needs, sizeof *u.needs, by_child);
+    }
     for (uint32_t i = 0; i < p->n_changes && r >= 0; i++) {
         const struct plan_change *c = &p->changes[i];
         for (uint32_t k = 0; k < c->n_gains && r >= 0; k++)
             if (reaches(&u, c->gains[k], c->noderole))
-                r = err_set(e, ERR_CYCLE, "plan: noderole %u would need itself through %u",
-                            c->noderole, c->gains[k]);
+                r = circle(e, c->noderole, c->gains[k]);
     }
+    if (r >= 0)
+        r = check_need_circles(&u, e);
     vec_done(&u.walk);
+    free(u.needs);
     free(u.seen);
     return r;
 }
@@ -117,7 +157,42 @@ static int goes(struct err *e, uint32_t parent, uint32_t child)
     return err_hint(e, "remove what needs it as well, or give that another parent");
 }
 
-/* Who goes is needed only by those who go. */
+/* Does this child stay, and with it the need? */
+static bool keeps(const struct anneal *a, const struct plan *p, uint32_t child, uint32_t parent)
+{
+    const struct plan_change *c = change_of(p, child);
+    return !will_go(a, p, child) && !(c && listed(c->losses, c->n_losses, parent));
+}
+
+static int check_goer(const struct anneal *a, const struct plan *p, const struct plan_change *c,
+                      struct err *e)
+{
+    uint32_t n;
+    const uint32_t *children = graph_out(&a->need, c->noderole, &n);
+    for (uint32_t k = 0; k < n; k++)
+        if (keeps(a, p, children[k], c->noderole))
+            return goes(e, c->noderole, children[k]);
+    for (uint32_t l = a->noderoles.at[c->noderole].sleeping; l; l = a->late.at[l].next_of_parent)
+        if (keeps(a, p, a->late.at[l].child, c->noderole))
+            return goes(e, c->noderole, a->late.at[l].child);
+    return 0;
+}
+
+static int check_stayer(const struct anneal *a, const struct plan *p, const struct plan_change *c,
+                        struct err *e)
+{
+    uint32_t n;
+    const uint32_t *parents = graph_in(&a->need, c->noderole, &n);
+    for (uint32_t k = 0; k < n; k++)
+        if (will_go(a, p, parents[k]) && !listed(c->losses, c->n_losses, parents[k]))
+            return goes(e, parents[k], c->noderole);
+    for (uint32_t k = 0; k < c->n_gains; k++)
+        if (will_go(a, p, c->gains[k]))
+            return goes(e, c->gains[k], c->noderole);
+    return 0;
+}
+
+/* Who goes is needed only by those who go; a need that sleeps is one. */
 static int check_goers(const struct anneal *a, const struct plan *p, struct err *e)
 {
     for (uint32_t i = 0; i < p->n_noderoles; i++)
@@ -125,23 +200,10 @@ static int check_goers(const struct anneal *a, const struct plan *p, struct err 
             if (will_go(a, p, p->noderoles[i].parents[k]))
                 return goes(e, p->noderoles[i].parents[k], p->base_noderole + i);
     for (uint32_t i = 0; i < p->n_changes; i++) {
-        const struct plan_change *c = &p->changes[i];
-        uint32_t n;
-        const uint32_t *parents = graph_in(&a->need, c->noderole, &n);
-        bool stays = !will_go(a, p, c->noderole);
-        for (uint32_t k = 0; stays && k < n; k++)
-            if (will_go(a, p, parents[k]) && !listed(c->losses, c->n_losses, parents[k]))
-                return goes(e, parents[k], c->noderole);
-        for (uint32_t k = 0; k < c->n_gains; k++)
-            if (will_go(a, p, c->gains[k]))
-                return goes(e, c->gains[k], c->noderole);
-        const uint32_t *children = graph_out(&a->need, c->noderole, &n);
-        for (uint32_t k = 0; !stays && k < n; k++) {
-            const struct plan_change *child = change_of(p, children[k]);
-            if (!will_go(a, p, children[k]) &&
-                !(child && listed(child->losses, child->n_losses, c->noderole)))
-                return goes(e, c->noderole, children[k]);
-        }
+        int r = will_go(a, p, p->changes[i].noderole) ? check_goer(a, p, &p->changes[i], e)
+                                                      : check_stayer(a, p, &p->changes[i], e);
+        if (r < 0)
+            return r;
     }
     return 0;
 }
@@ -191,6 +253,13 @@ static int check_change(const struct anneal *a, const struct plan *p, uint32_t i
             return err_hint(e, "`anneal task resolve %u done|failed|again` first",
                             nr->first_task + k);
         }
+    bool empty = c->what & PLAN_C_TASKS ? c->n_tasks == 0
+                                        : nr->n_tasks == 0 && !(c->what & PLAN_C_REMOVE);
+    uint32_t n;
+    (void)graph_in(&a->need, c->noderole, &n);
+    if (empty && (nr->late || n + c->n_gains > c->n_losses))
+        return err_set(e, ERR_INVALID, "plan: noderole %u would have parents, but no tasks",
+                       c->noderole);
     return c->what & PLAN_C_PARENTS ? check_parents(a, p, c, e) : 0;
 }
 
@@ -215,7 +284,7 @@ int change_check(const struct anneal *a, const struct plan *p, uint32_t *next_ta
     }
     if (r >= 0)
         r = check_goers(a, p, e);
-    return r >= 0 && gains ? check_circles(a, p, e) : r;
+    return r >= 0 && (gains || p->n_needs > 0) ? check_circles(a, p, e) : r;
 }
 
 /* ---- doing ---- */
@@ -298,7 +367,7 @@ void change_begin(struct anneal *a, const struct plan *p, uint32_t op)
         change_retire_tasks(a, c->noderole);
         nr->generation++;
         nr->reason = c->what & PLAN_C_REMOVE ? REASON_REMOVED : REASON_CATALOG;
-        nr->mode = (uint8_t)((nr->mode & MODE_DERIVE) | (stays ? MODE_REFRESH : 0));
+        nr->mode = (uint8_t)((nr->mode & MODE_DERIVE) | (stays && c->n_tasks ? MODE_REFRESH : 0));
     }
 }
 
@@ -340,7 +409,11 @@ static void redefine(struct anneal *a, const struct plan_change *c)
         bool queued = a->tasks[t].lane; /* under another jig, it may be: queue again */
         a->tasks[t].lane = 0;
         move_worker_slot(a, t, c->defs[i]);
+        bool shut = gate_shuts(a, t);
         a->tasks[t].def = c->defs[i];
+        gate_mark_first(a, t);
+        if (gate_shuts(a, t) != shut)
+            (shut ? task_waits_less : task_waits_more)(a, t);
         task_changed(a, t);
         if (queued)
             schedule_enqueue(a, t);

@@ -46,9 +46,13 @@ static int check_noderoles(const struct anneal *a, const struct plan *p, uint32_
         if (r->node == 0 || r->node >= a->nodes.n || !a->nodes.at[r->node].exists ||
             a->nodes.at[r->node].gone)
             return err_set(e, ERR_NOT_FOUND, "plan: noderole %u names no live node", i);
-        if (r->n_tasks == 0 || r->n_tasks > NODEROLE_TASKS_MOST || r->first_task != next_task)
+        if (r->n_tasks > NODEROLE_TASKS_MOST || r->first_task != next_task)
             return err_set(e, ERR_INVALID, "plan: noderole %u has %u tasks at %u", i, r->n_tasks,
                            r->first_task);
+        /* Children look at their own parents only: nothing may hide behind one that never waits. */
+        if (r->n_tasks == 0 && r->n_parents > 0)
+            return err_set(e, ERR_INVALID, "plan: noderole %u has no tasks, but %u parents", i,
+                           r->n_parents);
         next_task += r->n_tasks;
         for (uint32_t k = 0; k < r->n_parents; k++) {
             uint32_t parent = r->parents[k];
@@ -97,8 +101,15 @@ static int check_tasks(const struct anneal *a, const struct plan *p, struct err 
             if (p->spans[i].pools[k] >= p->base_pool + p->n_pools ||
                 (p->spans[i].pools[k] < a->pools.n && !a->pools.at[p->spans[i].pools[k]].exists))
                 return err_set(e, ERR_NOT_FOUND, "plan: span %u names no pool", i);
+    return 0;
+}
+
+static int check_needs(const struct anneal *a, const struct plan *p, struct err *e)
+{
     for (uint32_t i = 0; i < p->n_needs; i++)
         if (!noderole_exists(a, p->needs[i].child) ||
+            (a->noderoles.at[p->needs[i].child].n_tasks == 0 &&
+             a->noderoles.at[p->needs[i].child].target != TARGET_ABSENT) ||
             p->needs[i].parent - p->base_noderole >= p->n_noderoles)
             return err_set(e, ERR_INVALID, "plan: need %u joins nothing", i);
     return 0;
@@ -217,6 +228,7 @@ static void add_noderoles(struct anneal *a, const struct plan *p, uint32_t op)
         nr->incarnation = 1;
         nr->first_task = p->base_task + r->first_task;
         nr->n_tasks = (uint16_t)r->n_tasks;
+        nr->complete = r->n_tasks == 0;
         nr->state = NODEROLE_BLOCKED;
         extend_on_node(a, id);
         vec_push(&a->ops.at[op].noderoles, id);
@@ -270,28 +282,36 @@ static void add_tasks(struct anneal *a, const struct plan *p)
     free(deps);
 }
 
-int extend_apply(struct anneal *a, const struct event *ev, struct err *e)
+int anneal_plan_check(const struct anneal *a, const struct plan *p, struct err *e)
 {
-    const struct plan *p = ev->plan;
     uint32_t next_task;
     int r;
-    if (!p)
-        return err_set(e, ERR_INVALID, "no plan");
-    if (ev->op == 0 || ev->op >= a->ops.n || !a->ops.at[ev->op].exists)
-        return err_set(e, ERR_NOT_FOUND, "plan: no operation %u", ev->op);
-    if (a->ops.at[ev->op].state != OPERATION_RUNNING)
-        return err_set(e, ERR_CONFLICT, "plan: operation %u has ended", ev->op);
     if (p->base_task != a->task_end || p->base_noderole != a->noderoles.n ||
         p->base_def != a->defs.n || p->base_span != a->spans.n ||
         (p->n_pools > 0 && p->base_pool != a->pools.n))
         return err_set(e, ERR_CONFLICT, "plan: its ids are not the next ones");
-    if ((r = check_noderoles(a, p, &next_task, e)) < 0 ||
+    if ((r = check_noderoles(a, p, &next_task, e)) < 0 || (r = check_needs(a, p, e)) < 0 ||
         (r = change_check(a, p, &next_task, e)) < 0 || (r = check_tasks(a, p, e)) < 0 ||
         (r = check_order(p, e)) < 0)
         return r;
     if (next_task != p->n_tasks)
         return err_set(e, ERR_INVALID, "plan: %u tasks belong to no noderole",
                        p->n_tasks - next_task);
+    return 0;
+}
+
+int extend_apply(struct anneal *a, const struct event *ev, struct err *e)
+{
+    const struct plan *p = ev->plan;
+    if (!p)
+        return err_set(e, ERR_INVALID, "no plan");
+    if (ev->op == 0 || ev->op >= a->ops.n || !a->ops.at[ev->op].exists)
+        return err_set(e, ERR_NOT_FOUND, "plan: no operation %u", ev->op);
+    if (a->ops.at[ev->op].state != OPERATION_RUNNING)
+        return err_set(e, ERR_CONFLICT, "plan: operation %u has ended", ev->op);
+    int r = anneal_plan_check(a, p, e);
+    if (r < 0)
+        return r;
     add_defs_pools_spans(a, p);
     change_begin(a, p, ev->op);
     add_noderoles(a, p, ev->op);

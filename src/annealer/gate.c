@@ -4,7 +4,9 @@
  * it) have one more thing to wait for while its gate is shut: while a need-parent has tasks left;
  * or, for a noderole that is to go, while it has need-children.  That is counted once per
  * noderole, not per pair of tasks, so edges grow with needs, and the tasks of a parent may be
- * replaced without its children noticing.  A noderole that says so (NODEROLE_F_PHASED) has order
+ * replaced without its children noticing.  A task that takes its node down waits so wherever in its
+ * noderole it stands: what the node comes up with may be what a parent is making right now.  A
+ * noderole that says so (NODEROLE_F_PHASED) has order
  * edges to the tasks of its parents instead.
  *
  * Invariants: gate = number of need-parents that are not complete; each first task of a noderole
@@ -103,6 +105,9 @@ void gate_mark_first(struct anneal *a, uint32_t t)
 {
     uint32_t n;
     const uint32_t *deps = graph_in(&a->order, t, &n);
+    a->tasks[t].flags &= (uint8_t)~TASKF_FIRST;
+    if (a->defs.at[a->tasks[t].def].flags & DEF_F_TAKES_DOWN)
+        n = 0;
     for (uint32_t i = 0; i < n; i++)
         if (a->tasks[deps[i]].noderole == a->tasks[t].noderole)
             return;

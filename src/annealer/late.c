@@ -62,7 +62,8 @@ void late_sleep(struct anneal *a, uint32_t parent, uint32_t child)
 void late_add(struct anneal *a, uint32_t parent, uint32_t child)
 {
     const struct noderole *c = &a->noderoles.at[child], *p = &a->noderoles.at[parent];
-    bool waits = !noderole_begun(c) && (c->state == NODEROLE_BLOCKED || c->state == NODEROLE_TODO);
+    /* Not by its state: one that a plan has just taken back from its removal has yet to get it. */
+    bool waits = !noderole_begun(c) && c->failed == 0;
     if (waits || c->target == TARGET_ABSENT || noderole_in_service(p->state, p->target)) {
         need_counts(a, parent, child);
     } else {

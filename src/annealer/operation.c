@@ -108,7 +108,7 @@ static void reset_task(struct anneal *a, uint32_t t)
     task_unfail_cone(a, t);
 }
 
-static uint32_t retry_noderole(struct anneal *a, uint32_t id)
+uint32_t operation_retry_noderole(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
     uint32_t n = 0;
@@ -135,7 +135,7 @@ static int retry_operation(struct anneal *a, uint32_t op, struct err *e)
     bool held = o->held;
     for (size_t i = 0; i < o->noderoles.n; i++)
         if (a->noderoles.at[o->noderoles.at[i]].op == op)
-            n += retry_noderole(a, o->noderoles.at[i]);
+            n += operation_retry_noderole(a, o->noderoles.at[i]);
     if (n == 0 && !held)
         return retry_nothing(e, "operation", op);
     if (held) {
@@ -190,6 +190,53 @@ static int resume(struct anneal *a, uint32_t op, struct err *e)
     }
     operation_changed(a, op);
     schedule_op(a, op);
+    return 0;
+}
+
+int operation_takes_work(const struct anneal *a, uint32_t op, struct err *e)
+{
+    if (op == 0 || op >= a->ops.n || !a->ops.at[op].exists)
+        return err_set(e, ERR_NOT_FOUND, "no operation %u", op);
+    if (a->ops.at[op].state != OPERATION_RUNNING)
+        return err_set(e, ERR_CONFLICT, "operation %u has ended", op);
+    return 0;
+}
+
+static bool noderole_unfinished(const struct anneal *a, const struct noderole *nr)
+{
+    for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
+        if (!task_state_ended(a->task_state[t]) || a->task_state[t] == TASK_CANCELLED)
+            return true;
+    return false;
+}
+
+/* Work that is unfinished goes on in another operation, what was held or cancelled included; what
+ * has failed or is done stays where it was told. */
+static int supersede(struct anneal *a, const struct event *ev, struct err *e)
+{
+    if (ev->id == 0 || ev->id >= a->ops.n || !a->ops.at[ev->id].exists)
+        return err_set(e, ERR_NOT_FOUND, "no operation %u", ev->id);
+    struct op *o = &a->ops.at[ev->id];
+    if (ev->id == OPERATION_STANDING || ev->id == ev->op ||
+        (o->state != OPERATION_RUNNING && !o->held))
+        return err_set(e, ERR_CONFLICT, "operation %u is not one that can be superseded", ev->id);
+    int r = operation_takes_work(a, ev->op, e);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < o->noderoles.n; i++) {
+        uint32_t id = o->noderoles.at[i];
+        const struct noderole *nr = &a->noderoles.at[id];
+        if (nr->op != ev->id || !noderole_unfinished(a, nr))
+            continue;
+        noderole_adopt(a, id, ev->op);
+        for (uint32_t k = 0; nr->cancelled > 0 && k < nr->n_tasks; k++)
+            if (a->task_state[nr->first_task + k] == TASK_CANCELLED)
+                reset_task(a, nr->first_task + k);
+    }
+    o->held = false;
+    set_state(a, ev->id, OPERATION_SUPERSEDED, REASON_NONE);
+    lane_give_back(a, ev->id);
+    operation_touch(a, ev->op);
     return 0;
 }
 
@@ -254,15 +301,6 @@ static int add(struct anneal *a, const struct event *ev, struct err *e)
     return 0;
 }
 
-static int takes_work(const struct anneal *a, uint32_t op, struct err *e)
-{
-    if (op == 0 || op >= a->ops.n || !a->ops.at[op].exists)
-        return err_set(e, ERR_NOT_FOUND, "no operation %u", op);
-    if (a->ops.at[op].state != OPERATION_RUNNING)
-        return err_set(e, ERR_CONFLICT, "operation %u has ended", op);
-    return 0;
-}
-
 static int rerun(struct anneal *a, const struct event *ev, struct err *e)
 {
     int r;
@@ -271,12 +309,12 @@ static int rerun(struct anneal *a, const struct event *ev, struct err *e)
             return err_set(e, ERR_NOT_FOUND, "no noderole %u", ev->ids[i]);
         else if (a->noderoles.at[ev->ids[i]].target == TARGET_ABSENT)
             return err_set(e, ERR_CONFLICT, "noderole %u is being removed", ev->ids[i]);
-    if ((r = takes_work(a, ev->op, e)) < 0)
+    if ((r = operation_takes_work(a, ev->op, e)) < 0)
         return r;
     for (uint32_t i = 0; i < ev->n_ids; i++) {
         uint32_t id = ev->ids[i];
         noderole_adopt(a, id, ev->op);
-        (void)retry_noderole(a, id);
+        (void)operation_retry_noderole(a, id);
         ripple_refresh(a, id, REASON_RERUN, true);
     }
     operation_touch(a, ev->op);
@@ -288,7 +326,7 @@ static int data_set(struct anneal *a, const struct event *ev, struct err *e)
     if (!noderole_exists(a, ev->id))
         return err_set(e, ERR_NOT_FOUND, "no noderole %u", ev->id);
     struct noderole *nr = &a->noderoles.at[ev->id];
-    int r = ev->op ? takes_work(a, ev->op, e) : 0;
+    int r = ev->op ? operation_takes_work(a, ev->op, e) : 0;
     if (r < 0)
         return r;
     if (ev->op)
@@ -309,10 +347,11 @@ int operation_event(struct anneal *a, const struct event *ev, struct err *e)
     case EVENT_OPERATION_ADD: return add(a, ev, e);
     case EVENT_RERUN: return rerun(a, ev, e);
     case EVENT_DATA_SET: return data_set(a, ev, e);
+    case EVENT_SUPERSEDE: return supersede(a, ev, e);
     case EVENT_RETRY_NODEROLE:
         if (!noderole_exists(a, ev->id))
             return err_set(e, ERR_NOT_FOUND, "no noderole %u", ev->id);
-        return retry_noderole(a, ev->id) ? 0 : retry_nothing(e, "noderole", ev->id);
+        return operation_retry_noderole(a, ev->id) ? 0 : retry_nothing(e, "noderole", ev->id);
     case EVENT_RETRY_TASK:
     case EVENT_POKE:
     case EVENT_RESOLVE:

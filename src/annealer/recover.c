@@ -120,6 +120,7 @@ static int load_attempt(struct anneal *a, const struct row_attempt *r, struct er
                                     .deadline_ms = r->deadline_ms,
                                     .flags = r->flags};
     a->tasks[t].live = id;
+    a->tasks[t].done_digest = 0; /* as when it started, which wrote only this row */
     if (a->tasks[t].attempt < a->lives.at[id].number)
         a->tasks[t].attempt = a->lives.at[id].number;
     if (!(r->flags &

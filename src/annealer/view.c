@@ -176,9 +176,31 @@ const uint32_t *anneal_parents(const struct anneal *a, uint32_t nr, uint32_t *re
 {
     return graph_in(&a->need, nr, ret_n);
 }
+uint32_t anneal_needs(const struct anneal *a, uint32_t nr, uint32_t *ret_ids, uint32_t room)
+{
+    uint32_t n;
+    const uint32_t *awake = graph_in(&a->need, nr, &n);
+    for (uint32_t i = 0; i < n && i < room; i++)
+        ret_ids[i] = awake[i];
+    for (uint32_t l = a->noderoles.at[nr].late; l; l = a->late.at[l].next_of_child, n++)
+        if (n < room)
+            ret_ids[n] = a->late.at[l].parent;
+    return n;
+}
 const uint32_t *anneal_children(const struct anneal *a, uint32_t nr, uint32_t *ret_n)
 {
     return graph_out(&a->need, nr, ret_n);
+}
+uint32_t anneal_needed_by(const struct anneal *a, uint32_t nr, uint32_t *ret_ids, uint32_t room)
+{
+    uint32_t n;
+    const uint32_t *awake = graph_out(&a->need, nr, &n);
+    for (uint32_t i = 0; i < n && i < room; i++)
+        ret_ids[i] = awake[i];
+    for (uint32_t l = a->noderoles.at[nr].sleeping; l; l = a->late.at[l].next_of_parent, n++)
+        if (n < room)
+            ret_ids[n] = a->late.at[l].child;
+    return n;
 }
 
 const uint32_t *anneal_span_pools(const struct anneal *a, uint32_t span, uint32_t *ret_n,

@@ -89,7 +89,7 @@ const struct value *schemas_load(struct arena *mem)
         enum_set(mem, all, c->name, words);
     }
     struct value *scopes = value_list(mem);
-    for (enum scope s = SCOPE_READ; s <= SCOPE_ADMIN; s++)
+    for (enum scope s = SCOPE_ANNOUNCE; s <= SCOPE_ADMIN; s++)
         value_add(mem, scopes, value_text(mem, api_scope_name(s)));
     enum_set(mem, all, "Scope", scopes);
     return all;

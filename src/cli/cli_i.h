@@ -96,6 +96,10 @@ int cli_list(struct cli *c, const char *path, const char *const *filters,
 /* A map from a YAML or JSON file ("-": standard input). */
 int cli_read_data(struct cli *c, const char *file, const struct value **ret_v, struct err *e);
 
+/* --- cli_assign.c --- */
+/* "listen.port=8080" to {"listen": {"port": 8080}}; what does not read as JSON is a text. */
+int cli_assignment(struct cli *c, const char *text, const struct value **ret_patch, struct err *e);
+
 /* --- cli_files.c: a directory as a map of path to text --- */
 int cli_read_tree(struct arena *mem, const char *dir, struct value **ret_files, struct err *e);
 /* Only the files whose paths are wanted. */

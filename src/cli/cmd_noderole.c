@@ -188,31 +188,6 @@ int cmd_noderole_data(struct cli *c, struct err *e)
 
 /* --- set --- */
 
-/* JSON if it reads as JSON, the text itself otherwise: port=8080 is a number, name=web a text. */
-static const struct value *value_of_text(struct cli *c, const char *s)
-{
-    struct value *v;
-    struct err ignored;
-    if (!json_parse(&c->mem, s, strlen(s), NULL, &v, &ignored))
-        return v;
-    return value_text(&c->mem, s);
-}
-
-/* A map with one value at a dotted path: merged over a document it sets just that. */
-static const struct value *patch_of(struct cli *c, struct str path, const struct value *leaf)
-{
-    while (path.n) {
-        size_t at = path.n;
-        while (at && path.s[at - 1] != '.')
-            at--;
-        struct value *map = value_map(&c->mem);
-        value_set_str(&c->mem, map, (struct str){path.s + at, path.n - at}, leaf);
-        leaf = map;
-        path.n = at ? at - 1 : 0;
-    }
-    return leaf;
-}
-
 static int document_make(struct cli *c, const struct value *current, const struct value **ret_doc,
                          struct err *e)
 {
@@ -228,13 +203,11 @@ static int document_make(struct cli *c, const struct value *current, const struc
     if (!value_is(doc, VALUE_MAP))
         doc = value_map(&c->mem);
     for (size_t i = 1; (s = cli_arg(c, i)); i++) {
-        const char *eq = strchr(s, '=');
-        size_t n = eq ? (size_t)(eq - s) : 0;
-        if (!n || *s == '.' || s[n - 1] == '.' || memmem(s, n, "..", 2)) {
-            err_set(e, ERR_INVALID, "\"%s\" is not PATH=VALUE", s);
-            return err_hint(e, "for example listen.port=8080");
-        }
-        doc = value_merge(&c->mem, doc, patch_of(c, (struct str){s, n}, value_of_text(c, eq + 1)));
+        const struct value *patch;
+        int rc = cli_assignment(c, s, &patch, e);
+        if (rc)
+            return rc;
+        doc = value_merge(&c->mem, doc, patch);
     }
     *ret_doc = doc;
     return 0;
@@ -274,4 +247,22 @@ int cmd_noderole_rerun(struct cli *c, struct err *e)
 int cmd_noderole_retry(struct cli *c, struct err *e)
 {
     return noderole_post(c, "retry", "what failed in ", e);
+}
+
+int cmd_noderole_abandon(struct cli *c, struct err *e)
+{
+    struct value *body = value_map(&c->mem);
+    const struct value *v = NULL, *undone;
+    const char *id = cli_arg(c, 0), *s = cli_option(c, "reason");
+    if (s)
+        value_put_text(&c->mem, body, "reason", s);
+    int rc = cli_send(c, "POST", http_path(&c->mem, "/v1/noderoles/%s/abandon", id), body, &v, e);
+    if (rc)
+        return rc;
+    undone = value_get(v, "undone");
+    cli_done(c, v, "noderole", "%s counts as removed", value_as_text(value_get(v, "name"), id));
+    for (uint32_t i = 0; c->format == OUT_TABLE && value_is(undone, VALUE_LIST) && i < undone->n;
+         i++)
+        cli_say(c, "  not done: %s", value_as_text(&undone->items[i], ""));
+    return 0;
 }

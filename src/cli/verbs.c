@@ -43,7 +43,8 @@ static const char classes[] = CLASSES(WORD_TEXT);
     FLAG("unavailable", 0, "no work starts on it; deadlines stand still"), \
     PICK("alive", "STATE", alive_states, "what we believe of it"), \
     OPT("facts", "FILE", KIND_FILE, "discovered facts, YAML or JSON; - reads standard input"), \
-    OPT("note", "TEXT", KIND_TEXT, "a maintenance note")
+    OPT("boot-environment", "NAME", KIND_TEXT, "what it shall boot next"), \
+    OPT("note", "TEXT", KIND_TEXT, "a note")
 
 #define A_NODE   {"NODE", KIND_NODE, 0, "name or id of a node", NULL}
 #define A_ROLE   {"ROLE", KIND_ROLE, 0, "name of a role", NULL}
@@ -104,8 +105,12 @@ const struct cli_verb cli_verbs[] = {
      .args = {A_NODE}},
     {"node", "add", "add a node", cmd_node_add, S,
      .routes = "POST /v1/nodes",
-     .args = {{"NAME", KIND_TEXT, 0, "fully qualified name", NULL}},
+     .args = {{"NAME", KIND_TEXT, ARG_OPTIONAL,
+               "fully qualified name; made from node_pattern if left out", NULL}},
      .opts = OPTS(NODE_FIELDS),
+     .about = "The node gets the role machine and the discovery roles whose jig is active, or with "
+              "--admin the bootstrap roles.  Roles of a catalog that is loaded later are bound "
+              "with `anneal deployment bind system ROLE=NODE`.",
      .examples = "anneal node add db1.example.org --label rack=3 --group db --address 10.0.3.1 "
                  "--available"},
     {"node", "set", "change a node", cmd_node_set, S,
@@ -121,8 +126,11 @@ const struct cli_verb cli_verbs[] = {
     {"node", "delete", "delete nodes", cmd_node_delete, W,
      .routes = "GET /v1/nodes/{node}, DELETE /v1/nodes/{node}",
      .args = {{"NODE", KIND_NODE, ARG_MANY, "name or id of a node", NULL}},
-     .opts = OPTS(REV),
-     .about = "Refused while noderoles remain on a node; the refusal names them."},
+     .opts = OPTS(FLAG("cascade", 0, "take down what is on them first"), REV),
+     .about = "Refused while something that ran is on a node; the refusal names it.  With "
+              "--cascade all that is on it is taken down, children before parents; the node goes "
+              "with the last of it.  On a dead node nothing is taken down: it is only forgotten.",
+     .examples = "anneal node delete db3.example.org --cascade --wait"},
     {"node", "report", "say what a probe or a person saw of a node", cmd_node_report, S,
      .routes = "POST /v1/nodes/{node}/report",
      .args = {A_NODE,
@@ -131,6 +139,32 @@ const struct cli_verb cli_verbs[] = {
                "alive|silent|dead"}},
      .opts = OPTS(OPT("machine-id", "ID", KIND_TEXT, "the machine's id"),
                   OPT("boot-id", "ID", KIND_TEXT, "the id of this boot"))},
+    {"node", "maintenance", "keep hands off a node, or end that", cmd_node_maintenance, S,
+     .routes = "GET /v1/nodes/{node}, PATCH /v1/nodes/{node}",
+     .args = {A_NODE, {"on|off", KIND_WORD, 0, "whether it is in maintenance", "on|off"}},
+     .opts = OPTS(OPT("note", "TEXT", KIND_TEXT, "why"), REV),
+     .about = "No work starts on a node in maintenance and its deadlines stand still.  Who asked, "
+              "why and since when is shown with the node and by `anneal why`.",
+     .examples = "anneal node maintenance db1.example.org on --note 'new disk, back on Friday'"},
+    {"node", "redeploy", "run everything on a node again, from nothing", cmd_node_redeploy, W,
+     .routes = "POST /v1/nodes/{node}/redeploy",
+     .args = {A_NODE},
+     .about = "All that is on the node runs as it did the first time, destructive roles included, "
+              "and what needs it elsewhere follows."},
+    {"node", "announce", "tell the server that this machine is there", cmd_node_announce, S,
+     .routes = "POST /v1/announce",
+     .args = {{"NAME", KIND_TEXT, ARG_OPTIONAL,
+               "fully qualified name; made from node_pattern if left out", NULL}},
+     .opts = OPTS(OPT("machine-id", "ID", KIND_TEXT, "instead of that in /etc/machine-id"),
+                  OPT("boot-id", "ID", KIND_TEXT, "instead of that of the running kernel"),
+                  MANY("address", "ADDRESS", KIND_TEXT,
+                       "instead of those of its interfaces; may be repeated"),
+                  OPT("facts", "FILE", KIND_FILE,
+                      "more facts, YAML or JSON; - reads standard input")),
+     .about = "Runs on the machine itself, with a token of scope announce, which allows nothing "
+              "else.  A machine that is not known becomes a node; one that is known is alive.  "
+              "Announcing again changes nothing.",
+     .examples = "anneal node announce\nanneal node announce db1.example.org"},
     {"group", "list", "list groups and how many nodes are in each", cmd_group_list, S,
      .routes = "GET /v1/groups",
      .opts = OPTS(LIMIT)},
@@ -174,6 +208,66 @@ const struct cli_verb cli_verbs[] = {
      .examples = "anneal deployment bind prod database=db1.example.org web='web*' --dry-run\n"
                  "anneal deployment bind prod web='rack=3' --data web.yaml --wait"},
 
+    {"deployment", "unbind", "take roles off nodes", cmd_deployment_unbind, W,
+     .routes = "POST /v1/deployments/{deployment}/unbind",
+     .args = {A_DEPL,
+              {"ROLE=SELECTOR", KIND_BINDING, ARG_MANY, "a role and the nodes it shall leave",
+               NULL}},
+     .opts = OPTS(FLAG("cascade", 0, "with everything that needs it"),
+                  FLAG("dry-run", 'n', "show what would go, change nothing"),
+                  PICK("class", "CLASS", classes, "how urgent it is"),
+                  OPT("title", "TEXT", KIND_TEXT, "a title for the operation")),
+     .about = "Children before parents, each by its role's stop and remove actions.  Refused while "
+              "something needs it, by name; --cascade takes that along.",
+     .examples = "anneal deployment unbind prod web=web3.example.org --wait"},
+    {"deployment", "propose", "begin to change what is wanted", cmd_deployment_propose, S,
+     .routes = "POST /v1/deployments/{deployment}/proposal",
+     .args = {A_DEPL},
+     .opts = OPTS(OPT("message", "TEXT", KIND_TEXT, "what it is for")),
+     .about = "A proposal is the committed state being changed; nothing runs before it is "
+              "committed.  There is one at a time."},
+    {"deployment", "edit", "change the proposal", cmd_deployment_edit, S,
+     .routes = "GET /v1/deployments/{deployment}/proposal, "
+               "PATCH /v1/deployments/{deployment}/proposal",
+     .args = {A_DEPL},
+     .opts = OPTS(MANY("bind", "ROLE=SELECTOR", KIND_BINDING, "a role and the nodes it shall join"),
+                  MANY("unbind", "ROLE=SELECTOR", KIND_BINDING,
+                       "a role and the nodes it shall leave"),
+                  FLAG("cascade", 0, "unbind everything that needs it as well"),
+                  MANY("set", "ROLE@SELECTOR:PATH=VALUE", KIND_TEXT,
+                       "data of what is bound; without @SELECTOR, of the whole deployment"),
+                  MANY("data", "ROLE=FILE", KIND_TEXT, "data of a role that --bind names"),
+                  MANY("file", "FILE", KIND_FILE, "a list of edits, YAML or JSON"), REV),
+     .about = "Edits are made in the order file, unbind, bind, set; all of them or none.",
+     .examples = "anneal deployment edit prod --bind web=web3 --set web@web3:listen.port=8080\n"
+                 "anneal deployment edit prod --unbind database=db2 --cascade"},
+    {"deployment", "diff", "show what the proposal changes", cmd_deployment_diff, S,
+     .routes = "GET /v1/deployments/{deployment}/diff",
+     .args = {A_DEPL,
+              {"FROM", KIND_TEXT, ARG_OPTIONAL, "a number of the history, head or proposal", NULL},
+              {"TO", KIND_TEXT, ARG_OPTIONAL, "likewise", NULL}},
+     .about = "Between any two snapshots; by default from the head to the proposal.",
+     .examples = "anneal deployment diff prod 3 head"},
+    {"deployment", "commit", "make the proposal what is wanted", cmd_deployment_commit, W,
+     .routes = "POST /v1/deployments/{deployment}/commit",
+     .args = {A_DEPL},
+     .opts = OPTS(FLAG("dry-run", 'n', "plan it, change nothing"),
+                  PICK("class", "CLASS", classes, "how urgent it is")),
+     .about = "Touches what changed and nothing else.  If others have committed since it was "
+              "proposed, both changes are merged; what both changed differently is refused."},
+    {"deployment", "recall", "drop the proposal", cmd_deployment_recall, S,
+     .routes = "GET /v1/deployments/{deployment}/proposal, "
+               "DELETE /v1/deployments/{deployment}/proposal",
+     .args = {A_DEPL},
+     .opts = OPTS(REV)},
+    {"deployment", "rollback", "propose what was wanted before", cmd_deployment_rollback, S,
+     .routes = "POST /v1/deployments/{deployment}/proposal, "
+               "GET /v1/deployments/{deployment}/diff",
+     .args = {A_DEPL, {"NUMBER", KIND_NUMBER, 0, "a number of the history", NULL}},
+     .opts = OPTS(OPT("message", "TEXT", KIND_TEXT, "what it is for")),
+     .about = "With the catalog of that time.  What cannot come back is listed; `anneal deployment "
+              "commit` then brings about the rest."},
+
     {"noderole", "list", "list noderoles", cmd_noderole_list, S,
      .routes = "GET /v1/noderoles",
      .opts = OPTS(PICK("state", "STATE", noderole_states, "only those in this state"),
@@ -197,6 +291,22 @@ const struct cli_verb cli_verbs[] = {
      .examples = "anneal noderole data 12 listen.port\n"
                  "anneal noderole data 12 --visible\n"
                  "anneal noderole data 12 --explain network.domain"},
+    {"noderole", "tree", "show who needs whom", cmd_noderole_tree, S,
+     .routes = "GET /v1/noderoles",
+     .args = {{"ID", KIND_NODEROLE, ARG_OPTIONAL,
+               "a noderole to begin with: it and all that need it", NULL}},
+     .opts = OPTS(FLAG("up", 0, "what it needs instead of what needs it"),
+                  FLAG("dot", 0, "a graph for Graphviz"),
+                  OPT("role", "ROLE", KIND_ROLE, "only those of this role"),
+                  OPT("node", "NODE", KIND_NODE, "only those on this node"),
+                  OPT("deployment", "NAME", KIND_DEPLOYMENT, "only those of this deployment")),
+     .about = "Each noderole stands below those it needs, by cohort and number; where it comes up "
+              "again, a line refers to the first place.  Needs of noderoles that the options leave "
+              "out are not shown.  With -o json or yaml: the noderoles, and the edges between "
+              "them.",
+     .examples = "anneal noderole tree --deployment prod\n"
+                 "anneal noderole tree 12 --up\n"
+                 "anneal noderole tree --dot | dot -Tsvg > needs.svg"},
     {"noderole", "set", "set the data of a noderole", cmd_noderole_set, W,
      .routes = "GET /v1/noderoles/{id}, PUT /v1/noderoles/{id}/data",
      .args = {A_NR,
@@ -213,6 +323,12 @@ const struct cli_verb cli_verbs[] = {
     {"noderole", "retry", "run the failed tasks of a noderole again", cmd_noderole_retry, W,
      .routes = "POST /v1/noderoles/{id}/retry",
      .args = {A_NR}},
+    {"noderole", "abandon", "count a removal as done that cannot be", cmd_noderole_abandon, S,
+     .routes = "POST /v1/noderoles/{id}/abandon",
+     .args = {A_NR},
+     .opts = OPTS(OPT("reason", "TEXT", KIND_TEXT, "why, for the journal")),
+     .about = "For a removal whose tasks fail for good, as on a machine that burnt down.  What "
+              "they did not do is noted and may remain on the node."},
 
     {"operation", "list", "list operations", cmd_operation_list, S,
      .routes = "GET /v1/operations",
@@ -364,7 +480,8 @@ const struct cli_verb cli_verbs[] = {
     {"token", "add", "make a token", cmd_token_add, S,
      .routes = "POST /v1/tokens",
      .args = {{"NAME", KIND_TEXT, 0, "whom it is for; the journal shows it", NULL}},
-     .opts = OPTS(PICK("scope", "SCOPE", "read|operate|admin", "what it allows (default: read)"),
+     .opts = OPTS(PICK("scope", "SCOPE", "announce|read|operate|admin",
+                       "what it allows (default: read)"),
                   OPT("save", "FILE", KIND_FILE,
                       "write the secret there (mode 0600) instead of printing it")),
      .about = "The secret is shown this once.",

@@ -117,6 +117,9 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(node_set)                                                                                    \
     X(node_delete)                                                                                 \
     X(node_report)                                                                                 \
+    X(node_maintenance)                                                                            \
+    X(node_redeploy)                                                                               \
+    X(node_announce)                                                                               \
     X(group_list)                                                                                  \
     X(catalog_show)                                                                                \
     X(catalog_load)                                                                                \
@@ -141,12 +144,21 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(deployment_delete)                                                                           \
     X(deployment_history)                                                                          \
     X(deployment_bind)                                                                             \
+    X(deployment_unbind)                                                                           \
+    X(deployment_propose)                                                                          \
+    X(deployment_edit)                                                                             \
+    X(deployment_diff)                                                                             \
+    X(deployment_commit)                                                                           \
+    X(deployment_recall)                                                                           \
+    X(deployment_rollback)                                                                         \
     X(noderole_list)                                                                               \
     X(noderole_show)                                                                               \
     X(noderole_data)                                                                               \
+    X(noderole_tree)                                                                               \
     X(noderole_set)                                                                                \
     X(noderole_rerun)                                                                              \
     X(noderole_retry)                                                                              \
+    X(noderole_abandon)                                                                            \
     X(operation_list)                                                                              \
     X(operation_show)                                                                              \
     X(operation_watch)                                                                             \

@@ -61,7 +61,9 @@ enum event_field {
     X(RESUME, "operation.resume", EVF_ID)                                                          \
     X(POKE, "task.poke", EVF_ID)                                                                   \
     X(RESOLVE, "task.resolve", EVF_ID | EVF_FLAG) /* done, failed, again */                        \
-    X(ABANDON, "noderole.abandon", EVF_ID)        /* of a removal: what is left is not done */
+    X(ABANDON, "noderole.abandon", EVF_ID)        /* of a removal: what is left is not done */     \
+    X(SUPERSEDE, "operation.supersede", EVF_ID | EVF_OP) /* its work goes on in another */         \
+    X(REDEPLOY, "node.redeploy", EVF_ID | EVF_OP)        /* all that is on it begins from nothing */
 #define INVENTORY_KINDS(X)                                                                         \
     X(NODE_CHANGED, "node.changed", EVF_ID)                                                        \
     X(DEPLOYMENT, "deployment.changed", EVF_ID)                                                    \

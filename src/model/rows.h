@@ -121,6 +121,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, realm, FIX)                                                                             \
     X(U32, rev, DYN)                                                                               \
     X(U32, deployment, DYN)                                                                        \
+    X(U32, leaving, DYN)                                                                           \
     X(TEXT, body, DYN)
 #define ROW_DEF(X)                                                                                 \
     X(U32, id, KEY)                                                                                \
@@ -162,7 +163,6 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, realm, FIX)                                                                             \
     X(TEXT, role, FIX)                                                                             \
     X(U32, node, FIX)                                                                              \
-    X(U32, deployment, FIX)                                                                        \
     X(U32, first_task, DYN)                                                                        \
     X(U32, n_tasks, DYN)                                                                           \
     X(U8, flags, DYN)                                                                              \
@@ -178,11 +178,12 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, run_count, DYN)                                                                         \
     X(U64, data, DYN)                                                                              \
     X(U64, inputs, DYN)
-#define ROW_DOCUMENT(X) /* a noderole's data; same id */                                           \
+#define ROW_DOCUMENT(X) /* what of a noderole is not the engine's; same id */                      \
     X(U32, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
     X(U32, realm, FIX)                                                                             \
     X(U32, rev, DYN)                                                                               \
+    X(U32, deployment, DYN)                                                                        \
     X(TEXT, user, DYN)                                                                             \
     X(TEXT, system, DYN)                                                                           \
     X(TEXT, wall, DYN)
@@ -273,10 +274,12 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, number, FIX) /* in the history of its deployment */                                     \
     X(TEXT, author, FIX)                                                                           \
     X(U64, created_ms, FIX)                                                                        \
+    X(U32, source, FIX) /* number of the one that it was proposed to go back to; 0: none */        \
     X(U8, state, DYN)                                                                              \
     X(U64, root, DYN) /* its map */                                                                \
     X(U64, base, DYN) /* the map it was proposed from */                                           \
     X(U32, catalog, DYN)                                                                           \
+    X(U32, oldest, DYN)    /* catalog that something of it may still follow */                     \
     X(U32, operation, DYN) /* that committed it */                                                 \
     X(U64, ended_ms, DYN)  /* committed, or recalled */                                            \
     X(TEXT, message, DYN)

@@ -109,7 +109,8 @@
     X(JOIN, "join")                                                                                \
     X(CATALOG, "catalog")                                                                          \
     X(REMOVED, "removed")                                                                          \
-    X(ABANDONED, "abandoned")
+    X(ABANDONED, "abandoned")                                                                      \
+    X(REDEPLOY, "redeploy")
 
 enum noderole_state {
 #define X(id) NODEROLE_##id,

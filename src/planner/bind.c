@@ -221,6 +221,7 @@ void bind_init(struct bind *b)
     b->max_noderoles = req->max_noderoles ? req->max_noderoles : PLANNER_MAX_NODEROLES;
     b->max_needs = req->max_needs ? req->max_needs : PLANNER_MAX_NEEDS;
     b->max_tasks = req->max_tasks ? req->max_tasks : PLANNER_MAX_TASKS;
+    b->machine = catalog_name_find(b->cat, str_of(CATALOG_MACHINE));
     b->roles = arena_new(&b->scratch, struct bind_role, b->cat->n_roles);
     b->jigs = arena_new(&b->scratch, struct bind_jig, b->cat->n_jigs);
     for (uint32_t i = 0; i < b->cat->n_roles; i++)
@@ -240,6 +241,8 @@ void bind_done(struct bind *b)
     u64map_done(&b->held);
     u64map_done(&b->refused);
     u64map_done(&b->leaving);
+    u64map_done(&b->gained);
+    u64map_done(&b->lost);
     arena_done(&b->scratch);
 }
 

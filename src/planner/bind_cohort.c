@@ -149,7 +149,13 @@ static uint32_t needs_one_of(const struct bind *b, uint32_t number, const struct
     return hit;
 }
 
-/* Children of the live peers of a cluster role, each once, in the order of the peers. */
+static uint64_t need_key(uint32_t child, uint32_t parent)
+{
+    return (uint64_t)child << 32 | parent;
+}
+
+/* Children of the live peers of a cluster role, each once, in the order of the peers; but those
+ * that are to need that peer no more. */
 static uint32_t *children_of_peers(struct bind *b, uint32_t role, uint32_t *ret_n)
 {
     struct planner_ids peers = bind_instances(b, role, b->req->deployment);
@@ -160,6 +166,7 @@ static uint32_t *children_of_peers(struct bind *b, uint32_t role, uint32_t *ret_
         struct planner_ids children = b->world->children(b->world->ctx, peers.at[i]);
         for (uint32_t k = 0; k < children.n; k++)
             if (!u64map_get(&b->leaving, children.at[k], NULL) &&
+                !u64map_get(&b->lost, need_key(children.at[k], peers.at[i]), NULL) &&
                 u64map_put(&seen, children.at[k], 1))
                 vec_push(&all, children.at[k]);
     }
@@ -191,7 +198,8 @@ static int role_needs(struct bind *b, uint32_t role)
             (void)err_hint(b->err, "bind it where it finds what it needs elsewhere");
         }
         for (uint32_t k = 0; k < n && !hit; k++)
-            vec_push(&b->needs, ((struct plan_need){children[k], i | PLAN_NEW}));
+            if (!u64map_get(&b->gained, need_key(children[k], i | PLAN_NEW), NULL))
+                vec_push(&b->needs, ((struct plan_need){children[k], i | PLAN_NEW}));
     }
     u64map_done(&below);
     return hit ? -ERR_CYCLE : 0;
@@ -199,6 +207,13 @@ static int role_needs(struct bind *b, uint32_t role)
 
 int bind_needs(struct bind *b)
 {
+    for (size_t i = 0; i < b->changes.n; i++) {
+        const struct bind_change *c = &b->changes.at[i];
+        for (uint32_t k = 0; k < c->n_gains; k++)
+            u64map_put(&b->gained, need_key(c->noderole, c->gains[k]), 1);
+        for (uint32_t k = 0; k < c->n_losses; k++)
+            u64map_put(&b->lost, need_key(c->noderole, c->losses[k]), 1);
+    }
     for (uint32_t role = 0; role < b->cat->n_roles; role++) {
         if (b->roles[role].first_new == BIND_NONE || !(b->cat->roles[role].flags & ROLE_F_CLUSTER))
             continue;

@@ -66,6 +66,7 @@ struct bind {
     struct arena scratch;
     struct err *err; /* never NULL */
     uint32_t max_noderoles, max_needs, max_tasks;
+    uint32_t machine; /* name of CATALOG_MACHINE */
     VEC(struct bind_new) fresh;
     VEC(struct bind_link) links;   /* as found, by child within required and used */
     VEC(struct bind_link) parents; /* settled: each parent once, peers included */
@@ -80,6 +81,7 @@ struct bind {
     struct u64map nodes;                  /* node -> 1: what lives there is in held and refused */
     struct u64map held;                   /* node, name -> ref of who is or provides it */
     struct u64map refused;                /* node, name -> ref of who conflicts with it */
+    struct u64map gained, lost;           /* child, ref: a need that the request itself names */
     struct u64map leaving;                /* live noderoles that go with this very request */
 };
 
@@ -108,6 +110,8 @@ bool bind_node_holder(const struct bind *b, uint32_t node, uint32_t name, uint32
 /* A new noderole on an open node that does not have it; its number. */
 int bind_create(struct bind *b, uint32_t role, uint32_t node, uint32_t because, uint32_t wanted,
                 uint32_t *ret_number);
+/* One that was on its way out is to stay: what came to its node since may be in the way. */
+int bind_return(struct bind *b, uint32_t role, uint32_t node, uint32_t noderole);
 /* Are the jigs of its converge action active; of its stop and remove actions? */
 int bind_jigs_active(struct bind *b, uint32_t role, uint32_t node);
 int bind_jigs_down(struct bind *b, uint32_t role, uint32_t node);

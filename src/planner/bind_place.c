@@ -190,6 +190,8 @@ static int check_neighbours(struct bind *b, const struct place *p)
 
 static int check_jig(struct bind *b, const struct place *p, uint32_t jig)
 {
+    if (jig == CATALOG_NONE)
+        return 0; /* of a role that runs nothing */
     struct str name = b->cat->jigs[jig].name;
     struct bind_jig *known = &b->jigs[jig];
 
@@ -296,5 +298,17 @@ int bind_create(struct bind *b, uint32_t role, uint32_t node, uint32_t because, 
     hold(&b->held, node, p.role->name_id, number | PLAN_NEW);
     hold_offers(b, node, role, number | PLAN_NEW);
     *ret_number = number;
+    return 0;
+}
+
+int bind_return(struct bind *b, uint32_t role, uint32_t node, uint32_t noderole)
+{
+    struct place p = {&b->cat->roles[role], node, BIND_NONE, BIND_NONE};
+    int r;
+
+    if ((r = bind_node_open(b, node)) < 0 || (r = check_neighbours(b, &p)) < 0)
+        return r;
+    hold(&b->held, node, p.role->name_id, noderole);
+    hold_offers(b, node, role, noderole);
     return 0;
 }

@@ -9,6 +9,7 @@
  *      the root: instances of the role, else of roles that provide the name; the lowest by (cohort,
  *      id), new ones of this request after those that live, in the order of the request;
  *   3. else it is created on the target node in the target deployment, and its own needs follow.
+ * Whatever is bound to a node that has the role `machine` needs that as well.
  * What the request names is there before anything is looked for.  Who needs one instance of a
  * cluster role needs all of that deployment.  Names that a role only `uses` are looked for in the
  * same way when everything else stands, and are never created.
@@ -76,6 +77,8 @@ struct planner_world {
     /* 0 if there is none: a pool by name, a task definition by digest. */
     uint32_t (*pool)(void *ctx, struct str name);
     uint32_t (*def)(void *ctx, uint64_t digest);
+    /* The first of instances(), 0 if there is none, where that is cheaper to tell; else NULL. */
+    uint32_t (*lowest)(void *ctx, struct str role, uint32_t deployment);
 };
 
 /* --- binding --- */
@@ -173,7 +176,8 @@ struct revise_change { /* a noderole that is */
     const struct value *user; /* all of its own data from now on */
     bool other_user;          /* they differ from what it has, whatever the digest */
     bool removed;
-    bool back;                      /* it was on its way out and is wanted again */
+    bool bare; /* removed without running anything: it never ran, or its machine is no more */
+    bool back; /* it was on its way out and is wanted again */
     const uint32_t *gains, *losses; /* refs; ids */
     uint32_t n_gains, n_losses;
 };

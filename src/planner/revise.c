@@ -74,11 +74,15 @@ static int change_add(struct bind *b, const struct revise_change *c)
     b->world->noderole(b->world->ctx, c->noderole, &info);
     uint32_t name = catalog_name_find(b->cat, info.role);
     out.role = name == CATALOG_NONE ? CATALOG_NONE : b->cat->names[name].role;
+    if (c->bare)
+        out.role = CATALOG_NONE; /* as of a role that nobody remembers: nothing is run */
     if (out.role == CATALOG_NONE && !c->removed)
         return err_set(b->err, ERR_UNKNOWN_NAME, "generation %u of the catalog has no role %.*s",
                        b->cat->number, (int)info.role.n, info.role.s);
     if (!c->removed) {
         int r = bind_jigs_active(b, out.role, info.node);
+        if (r >= 0 && c->back)
+            r = bind_return(b, out.role, info.node, c->noderole);
         if (r >= 0)
             r = bind_data(b, out.role, c->user, &out.data);
         if (r < 0) {

@@ -6,7 +6,12 @@
  * is missing and leaves switches and sizes that an operator may have set.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/json.h"
 #include "server/server_i.h"
+
+enum { CATALOGS_KEPT = 8 };
 
 int catalog_from_files(const struct value *files, uint32_t number, struct catalog_report *report,
                        struct catalog **ret_c, struct err *e)
@@ -26,6 +31,90 @@ int catalog_from_files(const struct value *files, uint32_t number, struct catalo
     }
     struct catalog_source source = {list, files->n};
     return catalog_load(&source, NULL, number, report, ret_c, e);
+}
+
+int catalog_from_row(const struct row_catalog *r, struct catalog **ret_c, struct err *e)
+{
+    SCOPED_ARENA(mem);
+    struct value *files;
+    struct catalog_report report = {0};
+    int rc = json_parse(&mem, r->files.s, r->files.n, NULL, &files, e);
+    if (rc >= 0)
+        rc = catalog_from_files(files, r->id, &report, ret_c, e);
+    catalog_report_done(&report);
+    return rc < 0 ? err_wrap(e, "stored catalog %u", r->id) : 0;
+}
+
+/* --- older generations --- */
+
+void catalog_replace(struct server *s, struct catalog *c)
+{
+    if (s->catalog)
+        vec_push(&s->catalogs, s->catalog);
+    s->catalog = c;
+}
+
+void catalog_forget(struct server *s)
+{
+    for (size_t i = 0; i < s->catalogs.n; i++)
+        catalog_unref(s->catalogs.at[i]);
+    vec_done(&s->catalogs);
+    catalog_unref(s->catalog);
+    s->catalog = NULL;
+}
+
+static int read_generation(void *arg, enum row_table t, const void *row, struct err *e)
+{
+    (void)t;
+    return catalog_from_row(row, arg, e);
+}
+
+/* Few are ever asked for again; the one that has waited longest goes. */
+static void keep_generation(struct server *s, struct catalog *c)
+{
+    if (s->catalogs.n >= CATALOGS_KEPT) {
+        catalog_unref(s->catalogs.at[0]);
+        memmove(s->catalogs.at, s->catalogs.at + 1, (s->catalogs.n - 1) * sizeof *s->catalogs.at);
+        s->catalogs.n--;
+    }
+    vec_push(&s->catalogs, c);
+}
+
+int catalog_generation(struct server *s, uint32_t number, const struct catalog **ret_c,
+                       struct err *e)
+{
+    struct catalog *found = number == 0 || (s->catalog && s->catalog->number == number) ? s->catalog
+                                                                                        : NULL;
+    if (!s->catalog) {
+        err_set(e, ERR_REFUSED, "no catalog is loaded");
+        return err_hint(e, "`anneal catalog load DIR` loads one");
+    }
+    for (size_t i = 0; i < s->catalogs.n && !found; i++)
+        if (s->catalogs.at[i]->number == number)
+            found = s->catalogs.at[i];
+    if (!found) {
+        int rc = store_range(s->reader, ROWS_CATALOG, number, number, false, 1, read_generation,
+                             &found, e);
+        if (rc < 0)
+            return rc;
+        if (!found)
+            return err_set(e, ERR_NOT_FOUND, "there is no generation %u of the catalog", number);
+        keep_generation(s, found);
+    }
+    *ret_c = found;
+    return 0;
+}
+
+/* --- what a new one brings --- */
+
+int catalog_builtin(struct catalog **ret_c, struct err *e)
+{
+    struct catalog_file file = {str_of("barclamp.yaml"), str_of("barclamp: anneal\n")};
+    struct catalog_source source = {&file, 1};
+    struct catalog_report report = {0};
+    int rc = catalog_load(&source, NULL, 0, &report, ret_c, e);
+    catalog_report_done(&report);
+    return rc;
 }
 
 static int adopt_jig(struct server *s, const struct catalog_jig *j, const struct commit_note *note,

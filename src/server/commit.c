@@ -156,12 +156,12 @@ static void insert_plan(struct commit *c, const struct plan *p)
         memset(&row, 0, sizeof row);
         anneal_row(c->engine, ROWS_NODEROLE, p->base_noderole + i, &row);
         row.noderole.role = r->role;
-        row.noderole.deployment = r->deployment;
         commit_row(c, ROWS_NODEROLE, ROW_INSERT, &row);
         struct row_document doc = {.id = p->base_noderole + i,
                                    .tenant = row.noderole.tenant,
                                    .realm = 1,
                                    .rev = 1,
+                                   .deployment = r->deployment,
                                    .user = r->user,
                                    .wall = {"", 0}};
         commit_row(c, ROWS_DOCUMENT, ROW_INSERT, &doc);
@@ -186,6 +186,16 @@ static bool added_by(const struct event *ev, const struct change *ch)
     }
 }
 
+/* Rows that change are written after rows that are added; this one first, since what is added later
+ * in the group may have its name. */
+static void update_now(struct commit *c, enum row_table t, uint32_t id)
+{
+    union row_any row;
+    memset(&row, 0, sizeof row);
+    anneal_row(c->engine, t, id, &row);
+    commit_row(c, t, ROW_UPDATE, &row);
+}
+
 static void insert_added(struct commit *c, const struct event *ev, const struct commit_note *note)
 {
     switch ((int)ev->kind) {
@@ -201,6 +211,7 @@ static void insert_added(struct commit *c, const struct event *ev, const struct 
             commit_insert(c, ROWS_POOL, ev->id, note->fixed);
         break;
     case EVENT_PLAN_APPLY: insert_plan(c, ev->plan); break;
+    case EVENT_NODE_GONE: update_now(c, ROWS_NODE, ev->id); break;
     default: break;
     }
 }

@@ -39,18 +39,25 @@ int data_layer_put(struct server *s, uint32_t noderole, enum data_layer layer, s
     free(*at);
     *at = text.n ? xstrndup(text.s, text.n) : NULL;
     n->rev += layer != DATA_WALL;
-    struct row_document row = {.id = noderole,
-                               .tenant = 1,
-                               .realm = 1,
-                               .rev = n->rev,
-                               .user = text_of(n->user),
-                               .system = text_of(n->system),
-                               .wall = text_of(n->wall)};
-    commit_row(s->commit, ROWS_DOCUMENT, ROW_UPDATE, &row);
+    data_row_put(s, noderole);
     data_layer_forget(s, noderole);
     data_changed(s, noderole, sight_changed_paths(was, data_layer_get(s, noderole, layer), &mem),
                  layer != DATA_WALL);
     return 1;
+}
+
+void data_row_put(struct server *s, uint32_t noderole)
+{
+    const struct inv_noderole *n = &s->inv.noderoles.at[noderole];
+    struct row_document row = {.id = noderole,
+                               .tenant = 1,
+                               .realm = 1,
+                               .rev = n->rev,
+                               .deployment = n->deployment,
+                               .user = text_of(n->user),
+                               .system = text_of(n->system),
+                               .wall = text_of(n->wall)};
+    commit_row(s->commit, ROWS_DOCUMENT, ROW_UPDATE, &row);
 }
 
 /* A copy of the map with the value at a path set or, for NULL, taken away. */

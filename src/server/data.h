@@ -33,6 +33,9 @@ enum data_layer { DATA_USER, DATA_SYSTEM, DATA_WALL, DATA_LAYER_COUNT };
  * differ by it are told to the engine. */
 int data_layer_put(struct server *s, uint32_t noderole, enum data_layer layer, struct str text);
 
+/* Its row as it is now: it belongs to another deployment. */
+void data_row_put(struct server *s, uint32_t noderole);
+
 struct data_edit {
     struct str path;       /* keys with slashes between them: "network/address" */
     const struct value *v; /* NULL: what is there goes */

@@ -187,6 +187,8 @@ static void put_snapshot(struct desire *d, const struct snapshot *s, enum row_ve
                                .root = pmap_id(s->root),
                                .base = pmap_id(s->base),
                                .catalog = s->catalog,
+                               .oldest = s->oldest,
+                               .source = s->source,
                                .operation = s->operation,
                                .ended_ms = s->ended_ms,
                                .message = s->message};
@@ -222,6 +224,7 @@ static struct snapshot *snapshot_make(struct desire *d, uint32_t deployment,
                            .deployment = deployment,
                            .number = ++h->last_number,
                            .catalog = by->catalog,
+                           .oldest = by->catalog,
                            .state = state,
                            .author = text_keep(by->name),
                            .message = text_keep(by->message),
@@ -240,9 +243,11 @@ int desire_propose(struct desire *d, uint32_t deployment, const struct snapshot 
     }
     head = desire_head(d, deployment);
     struct pmap *base = head ? head->root : NULL, *root = from ? from->root : base;
+    uint32_t source = from ? from->number : 0; /* a snapshot more moves them all */
     struct snapshot *s = snapshot_make(d, deployment, SNAPSHOT_PROPOSED, by);
     s->root = pmap_ref(root);
     s->base = pmap_ref(base);
+    s->source = source;
     desire_history(d, deployment)->proposal = s->id;
     put_snapshot(d, s, ROW_INSERT);
     *ret_id = s->id;
@@ -299,17 +304,55 @@ int desire_edit(struct desire *d, uint32_t id, uint32_t role, uint32_t node,
 void desire_advance(struct desire *d, uint32_t deployment, const struct desire_author *by,
                     uint32_t operation)
 {
+    desire_advance_to(d, deployment, desire_draft(desire_head(d, deployment)), by, operation);
+}
+
+void desire_advance_to(struct desire *d, uint32_t deployment, struct pmap *root,
+                       const struct desire_author *by, uint32_t operation)
+{
     uint32_t old = desire_history(d, deployment)->head;
     struct snapshot *s = snapshot_make(d, deployment, SNAPSHOT_COMMITTED, by);
+    s->root = root;
     s->operation = operation;
     s->ended_ms = by->wall_ms;
     desire_history(d, deployment)->head = s->id;
-    if (old) {
-        s->root = pmap_ref(d->snapshots.at[old].root);
-        d->snapshots.at[old].state = SNAPSHOT_ARCHIVED;
-        put_snapshot(d, &d->snapshots.at[old], ROW_UPDATE);
+    if (old) { /* what it had still follows the catalog that it followed */
+        struct snapshot *was = &d->snapshots.at[old];
+        if (pmap_count(was->root) && was->oldest < s->oldest)
+            s->oldest = was->oldest;
+        was->state = SNAPSHOT_ARCHIVED;
+        put_snapshot(d, was, ROW_UPDATE);
     }
     put_snapshot(d, s, ROW_INSERT);
+}
+
+/* --- drafts --- */
+
+struct pmap *desire_draft(const struct snapshot *s)
+{
+    return pmap_ref(s ? s->root : NULL);
+}
+
+int desire_draft_put(struct desire *d, struct pmap **draft, uint64_t key,
+                     const struct snapshot_entry *t, struct err *e)
+{
+    uint32_t role = snapshot_key_role(key), node = snapshot_key_node(key);
+    return t ? snapshot_set(d->space, draft, role, node, t, e)
+             : snapshot_remove(d->space, draft, role, node);
+}
+
+int desire_redraft(struct desire *d, uint32_t id, struct pmap *draft, struct err *e)
+{
+    struct snapshot *s = NULL;
+    int r = proposed(d, id, &s, e);
+    if (r < 0) {
+        desire_unref(d, draft);
+        return r;
+    }
+    pmap_unref(d->space, s->root);
+    s->root = draft;
+    put_snapshot(d, s, ROW_UPDATE);
+    return 0;
 }
 
 int desire_amend(struct desire *d, uint32_t deployment, const struct desire_author *by,
@@ -342,8 +385,8 @@ void desire_unref(struct desire *d, struct pmap *m)
     desire_put_map(d);
 }
 
-void desire_commit(struct desire *d, uint32_t id, struct pmap *root, uint32_t operation,
-                   uint64_t wall_ms)
+void desire_commit(struct desire *d, uint32_t id, struct pmap *root, uint32_t catalog,
+                   uint32_t operation, uint64_t wall_ms)
 {
     struct snapshot *s = &d->snapshots.at[id];
     struct desire_history *h = desire_history(d, s->deployment);
@@ -357,6 +400,7 @@ void desire_commit(struct desire *d, uint32_t id, struct pmap *root, uint32_t op
     s->root = root;
     s->base = NULL;
     s->state = SNAPSHOT_COMMITTED;
+    s->catalog = s->oldest = catalog;
     s->operation = operation;
     s->ended_ms = wall_ms;
     h->head = id;

@@ -43,7 +43,9 @@ struct str desire_doc_text(const struct desire *d, uint64_t id); /* "{}" for 0 *
 /* --- snapshots --- */
 
 struct snapshot { /* borrowed until the next change */
-    uint32_t id, deployment, number, catalog, operation;
+    uint32_t id, deployment, number, operation;
+    uint32_t catalog, oldest; /* generation it was made with; the oldest something may follow */
+    uint32_t source;          /* number of the one that it goes back to; 0: none */
     enum snapshot_state state;
     struct pmap *root, *base;
     struct str author, message;
@@ -63,7 +65,8 @@ struct desire_author {
     uint64_t wall_ms;
     uint32_t catalog;
 };
-/* O(1).  from: whose map it begins with; NULL: the head's.  ERR_CONFLICT names who has one open. */
+/* O(1).  from: whom it goes back to, whose map it begins with; NULL: the head's.  ERR_CONFLICT
+ * names who has one open. */
 int desire_propose(struct desire *d, uint32_t deployment, const struct snapshot *from,
                    const struct desire_author *by, uint32_t *ret_id, struct err *e);
 int desire_recall(struct desire *d, uint32_t id, uint64_t wall_ms, struct err *e);
@@ -74,6 +77,17 @@ int desire_edit(struct desire *d, uint32_t id, uint32_t role, uint32_t node,
  * entries follow as amendments. */
 void desire_advance(struct desire *d, uint32_t deployment, const struct desire_author *by,
                     uint32_t operation);
+/* The same with a map of its own, whose reference moves to it. */
+void desire_advance_to(struct desire *d, uint32_t deployment, struct pmap *root,
+                       const struct desire_author *by, uint32_t operation);
+/* A draft is a map that is being changed: all of it becomes somebody's map, or nothing does.  Begun
+ * with a snapshot's map (NULL: empty); the reference is the caller's, for desire_redraft(),
+ * desire_advance_to() or desire_unref(). */
+struct pmap *desire_draft(const struct snapshot *s);
+int desire_draft_put(struct desire *d, struct pmap **draft, uint64_t key,
+                     const struct snapshot_entry *t, struct err *e);
+/* The proposal's map from now on; the reference moves to it in any case. */
+int desire_redraft(struct desire *d, uint32_t id, struct pmap *draft, struct err *e);
 /* Between these two, rows of maps and snapshots are not told; at the end, once each. */
 void desire_hold(struct desire *d);
 void desire_release(struct desire *d);
@@ -86,10 +100,10 @@ int desire_amend(struct desire *d, uint32_t deployment, const struct desire_auth
  * conflicts there are, with their list.  Changes nothing that stays. */
 int desire_merge(struct desire *d, uint32_t id, struct arena *mem, struct pmap **ret_root,
                  struct snapshot_conflicts *ret, struct err *e);
-/* The proposal becomes the head with this map, whose reference moves to it; the old head is
- * archived. */
-void desire_commit(struct desire *d, uint32_t id, struct pmap *root, uint32_t operation,
-                   uint64_t wall_ms);
+/* The proposal becomes the head with this map, whose reference moves to it and all of which was
+ * brought to that catalog; the old head is archived. */
+void desire_commit(struct desire *d, uint32_t id, struct pmap *root, uint32_t catalog,
+                   uint32_t operation, uint64_t wall_ms);
 /* For maps that desire_merge() gave and that are not committed. */
 void desire_unref(struct desire *d, struct pmap *m);
 /* Everything of a deployment that is deleted. */

@@ -59,6 +59,8 @@ static int load_snapshot(void *arg, enum row_table t, const void *row, struct er
                            .deployment = r->deployment,
                            .number = r->number,
                            .catalog = r->catalog,
+                           .oldest = r->oldest,
+                           .source = r->source,
                            .operation = r->operation,
                            .state = r->state,
                            .author = {xstrndup(r->author.s, r->author.n), r->author.n},

@@ -46,7 +46,7 @@ static struct value *loaded_value(struct arena *mem, const struct catalog *cat,
     value_put_text(mem, v, "origin", origin);
     value_put_text(mem, v, "loaded_at", view_time(mem, at_ms));
     value_put_int(mem, v, "barclamps", cat->n_barclamps);
-    value_put_int(mem, v, "roles", cat->n_roles);
+    value_put_int(mem, v, "roles", catalog_roles_written(cat));
     value_put_int(mem, v, "tasks", cat->n_tasks);
     value_set(mem, v, "report", report_value(mem, report));
     return v;
@@ -80,8 +80,7 @@ int server_catalog_load(struct server *s, const struct server_call *c, struct se
                                       .files = buf_str(&text)};
             struct commit_note note = server_note(c, NULL);
             struct event ev = {.kind = EVENT_CATALOG, .id = number};
-            catalog_unref(s->catalog);
-            s->catalog = cat;
+            catalog_replace(s, cat);
             cat = NULL;
             rc = catalog_adopt(s, s->catalog, &note, e);
             commit_row(s->commit, ROWS_CATALOG, ROW_INSERT, &row);
@@ -132,24 +131,38 @@ static int read_items(struct server *s, const struct server_call *c, struct bind
     return rc;
 }
 
-static int apply_plan(struct server *s, const struct server_call *c, struct plan *plan,
-                      const char *title, uint32_t *ret_op, struct err *e)
+int face_plan_room(const struct server *s, const struct plan *plan, struct err *e)
 {
-    int class = start_class_find(value_as_text(value_get(c->body, "class"), "normal"));
-    if ((uint64_t)anneal_task_end(s->engine) + plan->n_tasks > s->opts->max_tasks) {
-        err_set(e, ERR_LIMIT, "this would make %llu tasks, more than max_tasks (%llu)",
-                (unsigned long long)anneal_task_end(s->engine) + plan->n_tasks,
-                (unsigned long long)s->opts->max_tasks);
-        return err_hint(e, "raise max_tasks in the configuration");
-    }
+    if ((uint64_t)anneal_task_end(s->engine) + plan->n_tasks <= s->opts->max_tasks)
+        return 0;
+    err_set(e, ERR_LIMIT, "this would make %llu tasks, more than max_tasks (%llu)",
+            (unsigned long long)anneal_task_end(s->engine) + plan->n_tasks,
+            (unsigned long long)s->opts->max_tasks);
+    return err_hint(e, "raise max_tasks in the configuration");
+}
+
+int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
+                    const struct face_work *w, uint32_t *ret_op, struct err *e)
+{
+    int rc = face_plan_room(s, plan, e);
+    if (rc < 0)
+        return rc;
     plan_rebase(plan, anneal_def_end(s->engine), anneal_noderole_end(s->engine),
                 anneal_task_end(s->engine), anneal_span_end(s->engine), anneal_pool_end(s->engine));
-    int rc = data_plan_digests(s, plan, 0, NULL, e);
-    if (rc < 0 ||
-        (rc = face_operation_add(s, c, "bind", title, (enum start_class) class, ret_op, e)) < 0)
+    /* What only adds was proved by the planner; what lives may object to a change. */
+    rc = plan->n_changes ? anneal_plan_check(s->engine, plan, e) : 0;
+    *ret_op = OPERATION_STANDING;
+    if (rc >= 0)
+        rc = data_plan_digests(s, plan, w->deployment, w->head, e);
+    if (rc >= 0 && w->kind)
+        rc = face_operation_add(s, c, w->kind, w->title, w->class, ret_op, e);
+    if (rc < 0)
         return rc;
+    struct event over = {.kind = EVENT_SUPERSEDE, .id = w->instead_of, .op = *ret_op};
     struct event ev = {.kind = EVENT_PLAN_APPLY, .op = *ret_op, .plan = plan};
     struct commit_note note = server_note(c, NULL);
+    if (w->instead_of && (rc = server_apply(s, &over, &note, NULL, e)) < 0)
+        return rc;
     if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
         return rc;
     inventory_add_plan(&s->inv, plan);
@@ -169,6 +182,7 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
 {
     uint32_t id = inventory_deployment_find(&s->inv, c->id[0]), op = 0;
     bool dry = value_as_bool(value_get(c->body, "dry_run"), false);
+    int class = start_class_find(value_as_text(value_get(c->body, "class"), "normal"));
     struct bind_request req = {.deployment = id};
     struct bind_item *items;
     SCOPED(plan) *plan = NULL;
@@ -196,8 +210,9 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
     if (!title)
         title = arena_printf(c->mem, "bind %u noderoles in %s", plan->n_noderoles,
                              s->inv.deployments.at[id].name);
+    struct face_work work = {"bind", title, (enum start_class) class, 0, 0, NULL};
     if (!dry && ((rc = wish_check(s, id, plan, e)) < 0 ||
-                 (rc = apply_plan(s, c, plan, title, &op, e)) < 0 ||
+                 (rc = face_plan_apply(s, c, plan, &work, &op, e)) < 0 ||
                  (rc = wish_bound(s, c, &req, plan, title, op, e)) < 0))
         return rc;
     struct value *v = value_map(c->mem);

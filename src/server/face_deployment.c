@@ -10,8 +10,6 @@
 #include "base/text.h"
 #include "server/server_i.h"
 
-enum { DEPLOYMENT_SYSTEM = 1 };
-
 /* Depth of a deployment, the root being 1. */
 static uint32_t depth_of(const struct server *s, uint32_t id)
 {
@@ -28,7 +26,8 @@ static void body_write(struct buf *b, struct arena *mem, struct str description)
     json_write(b, v, 0);
 }
 
-static void changed(struct server *s, const struct server_call *c, uint32_t id, const char *what)
+void face_deployment_changed(struct server *s, const struct server_call *c, uint32_t id,
+                             const char *what)
 {
     struct event ev = {.kind = EVENT_DEPLOYMENT, .id = id};
     struct commit_note note = server_note(c, NULL);
@@ -91,7 +90,7 @@ int server_deployment_create(struct server *s, const struct server_call *c, stru
                                  .body = buf_str(&body)};
     commit_row(s->commit, ROWS_DEPLOYMENT, ROW_INSERT, &row);
     inventory_add_deployment(&s->inv, &row);
-    changed(s, c, row.id, "created");
+    face_deployment_changed(s, c, row.id, "created");
     r->body = view_deployment(s, c->mem, row.id);
     r->rev = row.rev;
     r->location = arena_printf(c->mem, "/v1/deployments/%s", name.s);
@@ -129,7 +128,7 @@ int server_deployment_patch(struct server *s, const struct server_call *c, struc
         commit_row(s->commit, ROWS_DEPLOYMENT, ROW_UPDATE, &row);
         free(d->body);
         d->body = xstrndup(body.data, body.len);
-        changed(s, c, id, "described");
+        face_deployment_changed(s, c, id, "described");
         r->group = commit_open_group(s->commit);
     }
     r->body = view_deployment(s, c->mem, id);
@@ -210,7 +209,8 @@ int server_deployment_delete(struct server *s, const struct server_call *c, stru
         return rc;
     struct row_deployment row = {.id = id};
     commit_row(s->commit, ROWS_DEPLOYMENT, ROW_DELETE, &row);
-    changed(s, c, id, "deleted");
+    face_deployment_changed(s, c, id, "deleted");
+    desire_forget(s->desire, id);
     s->inv.deployments.at[id].gone = true;
     strmap_del(&s->inv.deployment_by_name, str_of(s->inv.deployments.at[id].name));
     r->group = commit_open_group(s->commit);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "server/server_i.h"
 
 int face_operation_add(struct server *s, const struct server_call *c, const char *kind,
@@ -80,6 +81,44 @@ int server_noderole_retry(struct server *s, const struct server_call *c, struct 
                           struct err *e)
 {
     return command(s, c, r, NODEROLE, (struct event){.kind = EVENT_RETRY_NODEROLE}, e);
+}
+
+/* What may remain on the node: the tasks of its removal that did not pass, by name. */
+static struct value *undone(struct server *s, struct arena *mem, const struct noderole_view *nr)
+{
+    struct value *list = value_list(mem);
+    for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++) {
+        struct task_view v;
+        if (anneal_task(s->engine, t, &v) && !task_state_passed(v.state))
+            value_add(mem, list, value_text(mem, view_task_name(s, t)));
+    }
+    return list;
+}
+
+int server_noderole_abandon(struct server *s, const struct server_call *c, struct server_reply *r,
+                            struct err *e)
+{
+    struct event ev = {.kind = EVENT_ABANDON};
+    struct commit_note note = server_note(c, NULL);
+    struct value *v = value_map(c->mem);
+    struct noderole_view nr;
+    SCOPED_BUF(more);
+    int rc = server_writable(s, e);
+    if (rc < 0 || (rc = face_u32(c->id[0], "noderole", &ev.id, e)) < 0)
+        return rc;
+    if (!anneal_noderole(s->engine, ev.id, &nr))
+        return face_not_found(e, "noderole", c->id[0]);
+    value_put_int(c->mem, v, "noderole", ev.id);
+    value_put_text(c->mem, v, "name", view_noderole_name(s, c->mem, ev.id));
+    value_put_text(c->mem, v, "reason", value_as_text(value_get(c->body, "reason"), ""));
+    value_set(c->mem, v, "undone", undone(s, c->mem, &nr));
+    json_write(&more, v, 0);
+    note.more = buf_str(&more);
+    if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
+        return rc;
+    r->body = v;
+    r->group = commit_open_group(s->commit);
+    return 0;
 }
 
 int server_task_retry(struct server *s, const struct server_call *c, struct server_reply *r,

@@ -45,8 +45,7 @@ static uint64_t instance_key(uint32_t role, uint32_t deployment)
     return (uint64_t)role << 32 | deployment;
 }
 
-const struct id_list *inventory_instances(const struct inventory *v, uint32_t role,
-                                          uint32_t deployment)
+struct id_list *inventory_instances(const struct inventory *v, uint32_t role, uint32_t deployment)
 {
     uintptr_t i;
     if (!u64map_get(&v->instances, instance_key(role, deployment), &i))
@@ -54,39 +53,74 @@ const struct id_list *inventory_instances(const struct inventory *v, uint32_t ro
     return &v->lists.at[i];
 }
 
-void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, uint32_t deployment,
-                            struct str user)
+/* Lists stay in the order of ids; new ones come with the highest. */
+static size_t place_of(const struct id_list *l, uint32_t id)
 {
+    size_t from = 0, to = l->ids.n;
+    if (to && l->ids.at[to - 1] < id)
+        return to;
+    while (from < to) {
+        size_t mid = (from + to) / 2;
+        if (l->ids.at[mid] < id)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
+static void unplace(struct inventory *v, uint32_t id)
+{
+    const struct inv_noderole *n = &v->noderoles.at[id];
     uintptr_t list;
-    AT_LEAST(v->noderoles, id);
+    if (!u64map_get(&v->instances, instance_key(n->role, n->deployment), &list))
+        return;
+    struct id_list *l = &v->lists.at[list];
+    size_t i = place_of(l, id);
+    if (i < l->ids.n && l->ids.at[i] == id) {
+        memmove(l->ids.at + i, l->ids.at + i + 1, (l->ids.n - i - 1) * sizeof *l->ids.at);
+        l->ids.n--;
+        l->looked = 0;
+    }
+}
+
+void inventory_place(struct inventory *v, uint32_t id, uint32_t deployment)
+{
     struct inv_noderole *n = &v->noderoles.at[id];
-    n->role = inventory_role(v, role);
+    uintptr_t list;
+    if (n->deployment)
+        unplace(v, id);
     n->deployment = deployment;
-    n->rev = 1;
-    n->user = dup_str(user);
-    v->documents += n->user != NULL;
     if (!u64map_get(&v->instances, instance_key(n->role, deployment), &list)) {
         list = v->lists.n;
         (void)vec_add(&v->lists);
         u64map_put(&v->instances, instance_key(n->role, deployment), list);
     }
-    vec_push(&v->lists.at[list].ids, id);
+    struct id_list *l = &v->lists.at[list];
+    size_t i = place_of(l, id);
+    vec_push(&l->ids, id);
+    memmove(l->ids.at + i + 1, l->ids.at + i, (l->ids.n - 1 - i) * sizeof *l->ids.at);
+    l->ids.at[i] = id;
+    if (i < l->looked)
+        l->looked = 0;
+}
+
+void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, uint32_t deployment,
+                            struct str user)
+{
+    AT_LEAST(v->noderoles, id);
+    struct inv_noderole *n = &v->noderoles.at[id];
+    n->role = inventory_role(v, role);
+    n->rev = 1;
+    n->user = dup_str(user);
+    v->documents += n->user != NULL;
+    inventory_place(v, id, deployment);
 }
 
 void inventory_drop_noderole(struct inventory *v, uint32_t id)
 {
     struct inv_noderole *n = &v->noderoles.at[id];
-    uintptr_t list;
-    if (u64map_get(&v->instances, instance_key(n->role, n->deployment), &list)) {
-        struct id_list *l = &v->lists.at[list];
-        size_t i = 0;
-        while (i < l->ids.n && l->ids.at[i] != id)
-            i++;
-        if (i < l->ids.n) { /* the order stays that of the ids */
-            memmove(l->ids.at + i, l->ids.at + i + 1, (l->ids.n - i - 1) * sizeof *l->ids.at);
-            l->ids.n--;
-        }
-    }
+    unplace(v, id);
     v->documents -= (size_t)(n->user != NULL) + (n->system != NULL) + (n->wall != NULL);
     free(n->user);
     free(n->system);
@@ -166,14 +200,15 @@ void inventory_add_node(struct inventory *v, uint32_t id, struct str name)
     strmap_put(&v->node_by_name, name, id);
 }
 
-void inventory_set_node(struct inventory *v, uint32_t id, uint32_t deployment, struct str body,
-                        uint32_t rev)
+void inventory_set_node(struct inventory *v, const struct row_node_body *r)
 {
-    struct inv_node *n = &v->nodes.at[id];
+    struct inv_node *n = &v->nodes.at[r->id];
+    char *body = dup_name(r->body); /* it may be the old one */
     free(n->body);
-    n->body = dup_name(body);
-    n->deployment = deployment;
-    n->rev = rev;
+    n->body = body;
+    n->deployment = r->deployment;
+    n->rev = r->rev;
+    n->leaving = r->leaving;
 }
 
 void inventory_drop_node(struct inventory *v, uint32_t id)
@@ -241,19 +276,21 @@ static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
     case ROWS_NODE_BODY: {
         const struct row_node_body *r = row;
         if (r->id < v->nodes.n)
-            inventory_set_node(v, r->id, r->deployment, r->body, r->rev);
+            inventory_set_node(v, r);
         break;
     }
     case ROWS_DEF: inventory_add_def(v, ((const struct row_def *)row)->id, row); break;
     case ROWS_OPERATION: inventory_add_operation(v, row); break;
     case ROWS_NODEROLE: {
         const struct row_noderole *r = row;
-        inventory_add_noderole(v, r->id, r->role, r->deployment, (struct str){"", 0});
+        AT_LEAST(v->noderoles, r->id);
+        v->noderoles.at[r->id].role = inventory_role(v, r->role);
         break;
     }
     case ROWS_DOCUMENT: {
         const struct row_document *r = row;
-        if (r->id < v->noderoles.n) {
+        if (r->id < v->noderoles.n && v->noderoles.at[r->id].role) {
+            inventory_place(v, r->id, r->deployment);
             v->noderoles.at[r->id].user = dup_str(r->user);
             v->noderoles.at[r->id].system = dup_str(r->system);
             v->noderoles.at[r->id].wall = dup_str(r->wall);
@@ -361,6 +398,7 @@ void inventory_done(struct inventory *v)
     strmap_done(&v->jig_by_name);
     strmap_done(&v->role_by_name);
     strmap_done(&v->token_by_hash);
+    u64map_done(&v->node_by_machine);
     u64map_done(&v->def_by_digest);
     u64map_done(&v->instances);
     memset(v, 0, sizeof *v);

@@ -99,6 +99,8 @@ int server_apply(struct server *s, struct event *ev, const struct commit_note *n
         *ret_fx = fx;
     if (r >= 0)
         tell_gained(s, fx);
+    if (r >= 0 && !ret_fx && ev->kind != EVENT_NODE_GONE)
+        node_leave_settle(s);
     server_touch(s);
     return r;
 }
@@ -194,17 +196,10 @@ static int load_catalog_row(void *arg, enum row_table t, const void *row, struct
 {
     struct server *s = arg;
     const struct row_catalog *r = row;
-    SCOPED_ARENA(mem);
-    struct value *files;
-    struct catalog_report report = {0};
     (void)t;
-    int rc = json_parse(&mem, r->files.s, r->files.n, NULL, &files, e);
+    int rc = catalog_from_row(r, &s->catalog, e);
     if (rc < 0)
-        return err_wrap(e, "stored catalog %u", r->id);
-    rc = catalog_from_files(files, r->id, &report, &s->catalog, e);
-    catalog_report_done(&report);
-    if (rc < 0)
-        return err_wrap(e, "stored catalog %u", r->id);
+        return rc;
     s->catalog_origin = xstrndup(r->origin.s, r->origin.n);
     s->catalog_loaded_ms = r->loaded_ms;
     return 0;
@@ -212,13 +207,13 @@ static int load_catalog_row(void *arg, enum row_table t, const void *row, struct
 
 static void forget(struct server *s)
 {
+    data_free(s);
     commit_free(s->commit);
     anneal_free(s->engine);
-    data_free(s);
     inventory_done(&s->inv);
     desire_free(s->desire);
     lease_free(s->lease);
-    catalog_unref(s->catalog);
+    catalog_forget(s);
     free(s->catalog_origin);
     for (size_t i = 0; i < s->inbox.n; i++)
         free(s->inbox.at[i]);
@@ -227,7 +222,6 @@ static void forget(struct server *s)
     s->engine = NULL;
     s->desire = NULL;
     s->lease = NULL;
-    s->catalog = NULL;
     s->catalog_origin = NULL;
     s->ack_open = s->ack_flying = 0;
 }
@@ -261,6 +255,8 @@ int server_restore(struct server *s, struct err *e)
         if (s->inv.noderoles.at[id].role && !anneal_noderole(s->engine, id, &v))
             inventory_drop_noderole(&s->inv, id);
     }
+    node_machines_load(s);
+    node_leave_load(s);
     s->desire = desire_new(note_row, s);
     if ((r = desire_load(s->desire, s->store, e)) < 0)
         return r;
@@ -356,7 +352,11 @@ int server_new(const struct server_options *o, struct server **ret_s, struct err
     s->beat = loop_timer_new(s->loop, dispatch_beat, s);
     s->writer = pool_new(s->loop, 1, "anneal-writer");
     s->background = pool_new(s->loop, 1, "anneal-back");
-    int r = open_files(s, e);
+    int r = node_name_pattern_check(s->opts->node_pattern, e);
+    if (r >= 0)
+        r = catalog_builtin(&s->builtin, e);
+    if (r >= 0)
+        r = open_files(s, e);
     if (r >= 0)
         r = server_restore(s, e);
     if (r >= 0) {
@@ -402,6 +402,9 @@ void server_free(struct server *s)
             free(s->workers.at[i].jigs.at[k]);
         vec_done(&s->workers.at[i].jigs);
     }
+    catalog_unref(s->builtin);
+    strmap_done(&s->node_numbers);
+    vec_done(&s->leaving);
     vec_done(&s->workers);
     vec_done(&s->waiters);
     vec_done(&s->answers);

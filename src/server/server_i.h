@@ -23,12 +23,15 @@
 #include "store/store.h"
 #include "sys/pool.h"
 
+enum { DEPLOYMENT_SYSTEM = 1 }; /* above all others */
+
 /* ---- inventory: by id, 0 is nobody ---- */
 
 struct inv_node {
     char *name;
-    char *body; /* JSON map: labels groups addresses facts note admin machine_id boot_id */
+    char *body; /* JSON map, see node_body.c */
     uint32_t deployment, rev;
+    uint32_t leaving; /* operation that takes down what is on it; 0: it stays */
     bool gone;
 };
 struct inv_deployment {
@@ -64,11 +67,15 @@ struct inv_named { /* pools and jigs */
 struct inv_token {
     char *name, *hash, *scope;
     uint64_t created_ms;
+    uint64_t announced_ms, announce_left; /* face_announce.c; thousandths */
     uint32_t tenant;
     bool revoked;
 };
 struct id_list {
     VEC(uint32_t) ids;
+    /* Of instances: the lowest by (cohort, id) of the first `looked`; world.c. */
+    uint32_t lowest, cohort;
+    size_t looked;
 };
 struct inventory {
     VEC(struct inv_node) nodes;
@@ -82,6 +89,7 @@ struct inventory {
     size_t documents; /* texts of noderoles that are not empty */
     struct strmap node_by_name, deployment_by_name, pool_by_name, jig_by_name, role_by_name,
         token_by_hash;
+    struct u64map node_by_machine; /* digest of the machine's id -> node */
     struct u64map def_by_digest;
     struct u64map instances; /* role << 32 | deployment -> index into lists */
     VEC(struct id_list) lists;
@@ -89,18 +97,17 @@ struct inventory {
 void inventory_done(struct inventory *v);
 int inventory_load(struct inventory *v, struct store *s, struct err *e);
 uint32_t inventory_role(struct inventory *v, struct str name); /* interns */
-const struct id_list *inventory_instances(const struct inventory *v, uint32_t role,
-                                          uint32_t deployment);
+struct id_list *inventory_instances(const struct inventory *v, uint32_t role, uint32_t deployment);
 /* Additions to memory; rows are the caller's. */
 void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, uint32_t deployment,
                             struct str user);
+void inventory_place(struct inventory *v, uint32_t id, uint32_t deployment); /* or moves it */
 void inventory_drop_noderole(struct inventory *v, uint32_t id);
 void inventory_add_def(struct inventory *v, uint32_t id, const struct row_def *r);
 void inventory_add_pool(struct inventory *v, uint32_t id, struct str name, struct str note);
 void inventory_add_jig(struct inventory *v, uint32_t id, struct str name);
 void inventory_add_node(struct inventory *v, uint32_t id, struct str name);
-void inventory_set_node(struct inventory *v, uint32_t id, uint32_t deployment, struct str body,
-                        uint32_t rev);
+void inventory_set_node(struct inventory *v, const struct row_node_body *r);
 void inventory_drop_node(struct inventory *v, uint32_t id);
 void inventory_add_deployment(struct inventory *v, const struct row_deployment *r);
 void inventory_add_operation(struct inventory *v, const struct row_operation *r);
@@ -164,9 +171,13 @@ struct server {
     struct anneal *engine;
     struct commit *commit;
     struct inventory inv;
-    struct desire *desire; /* what is wanted */
-    struct data *data;     /* what can be made again of all this, for runs to see */
-    struct catalog *catalog; /* the live generation; NULL: none loaded yet */
+    struct desire *desire;      /* what is wanted */
+    struct data *data;          /* what can be made again of all this, for runs to see */
+    struct catalog *catalog;    /* the newest generation; NULL: none loaded yet */
+    struct catalog *builtin;    /* what is there before one is */
+    struct strmap node_numbers; /* pattern with its other fields filled in -> last number given */
+    VEC(uint32_t) leaving;      /* nodes that are on their way out */
+    VEC(struct catalog *) catalogs; /* older ones that were asked for; catalog_generation() */
     char *catalog_origin;
     uint64_t catalog_loaded_ms;
     struct lease *lease;
@@ -250,27 +261,93 @@ void attemptlog_ended(struct server *s, uint32_t task, uint32_t attempt);
 /* world.c */
 struct world {
     struct server *server;
+    const char *new_name; /* of the node that is being made, which gets the next id; or NULL */
     VEC(uint32_t) on_node, instances, children, after;
 };
 struct planner_world world_of(struct world *w, struct server *s);
 void world_done(struct world *w);
 
-/* wish.c: what a request that acts at once wants is noted; after it was applied. */
+/* wish.c: role and node of a noderole that lives, as desired state calls it; who lives under such a
+ * key and stays (0: nobody), and who is on its way out; a document that an entry names. */
+uint64_t wish_key(struct server *s, uint32_t noderole);
+uint32_t wish_live(const struct server *s, uint64_t key, uint32_t *ret_going);
+const struct value *wish_document(const struct server *s, struct arena *mem, uint64_t document);
+struct desire_author wish_author(const struct server *s, const struct server_call *c,
+                                 const char *message);
+/* The head's entry of a noderole gets the parents that it has; one more of them. */
+int wish_settle_parents(struct server *s, const struct server_call *c,
+                        const struct desire_author *by, uint32_t noderole, struct err *e);
+int wish_one_more_parent(struct server *s, const struct server_call *c,
+                         const struct desire_author *by, const struct plan_need *need,
+                         struct err *e);
+/* What a request that acts at once wants is noted; after it was applied. */
 int wish_check(const struct server *s, uint32_t deployment, const struct plan *p, struct err *e);
 int wish_check_data(struct str user, struct err *e);
 int wish_bound(struct server *s, const struct server_call *c, const struct bind_request *req,
                const struct plan *p, const char *title, uint32_t op, struct err *e);
+/* As an amendment: the head changes in place. */
+int wish_amended(struct server *s, const struct server_call *c, const struct bind_request *req,
+                 const struct plan *p, const char *title, struct err *e);
+int wish_one_parent_less(struct server *s, const struct server_call *c,
+                         const struct desire_author *by, uint32_t noderole, uint64_t parent,
+                         struct err *e);
 int wish_configured(struct server *s, const struct server_call *c, uint32_t noderole,
                     struct str user, uint32_t op, struct err *e);
+
+/* node_name.c: is it a name for a node, or what is wrong with it; one made from the pattern. */
+int node_name_check(const struct server *s, const char *name, struct err *e);
+int node_name_make(struct server *s, struct arena *mem, const struct value *body,
+                   const char **ret_name, struct err *e);
+int node_name_pattern_check(const char *pattern, struct err *e);
+
+/* node_body.c: what is known of a node beside what the engine knows */
+int node_body_check(const struct value *request, struct err *e);
+int node_body_home(struct server *s, const struct value *request, uint32_t *ret_id, struct err *e);
+/* Lays a request over it: a new revision.  The same for a report, which is none if it tells nothing
+ * new. */
+void node_body_put(struct server *s, const struct server_call *c, uint32_t id, uint32_t home,
+                   const struct value *request, enum row_verb verb);
+void node_body_refresh(struct server *s, const struct server_call *c, uint32_t id,
+                       const struct value *report);
+void node_body_leave(struct server *s, const struct server_call *c, uint32_t id, uint32_t op);
+
+/* node_make.c: a node with its default roles, whole or not at all */
+int node_make(struct server *s, const struct server_call *c, const char *name,
+              const struct value *body, uint32_t *ret_id, struct err *e);
+/* It answered: as this machine, in this boot (either may be NULL). */
+int node_seen(struct server *s, const struct server_call *c, uint32_t id, const char *machine,
+              const char *boot, struct err *e);
+uint32_t node_of_machine(const struct server *s, const char *machine); /* 0: none */
+void node_machines_load(struct server *s);
+
+/* node_boot.c: who serves what it boots runs again. */
+void node_boot_changed(struct server *s, const struct server_call *c, uint32_t id);
+
+/* node_leave.c: nodes whose last noderole is gone go themselves */
+void node_leave_settle(struct server *s);
+void node_leave_load(struct server *s);
+
+/* node_move.c: to another home; names of the noderoles of the old one that stay there. */
+int node_move(struct server *s, const struct server_call *c, uint32_t node, uint32_t to,
+              struct value **ret_left, struct err *e);
 
 /* node_select.c */
 int node_select(struct server *s, struct str selector, struct id_list *ret_ids, struct err *e);
 bool node_select_match(struct server *s, struct arena *mem, const struct selector *sel,
                        uint32_t id);
 
+/* What every generation has, even before one is loaded. */
+int catalog_builtin(struct catalog **ret_c, struct err *e);
 /* catalog_source.c: files as stored in a row ({path: text}) to a catalog */
 int catalog_from_files(const struct value *files, uint32_t number, struct catalog_report *report,
                        struct catalog **ret_c, struct err *e);
+/* A generation by number, borrowed until the next one is asked for; 0: the newest. */
+int catalog_generation(struct server *s, uint32_t number, const struct catalog **ret_c,
+                       struct err *e);
+/* The newest is another from now on; it is kept among the older ones. */
+void catalog_replace(struct server *s, struct catalog *c);
+void catalog_forget(struct server *s);
+int catalog_from_row(const struct row_catalog *r, struct catalog **ret_c, struct err *e);
 /* Jigs and pools of a new generation that the engine does not know yet; switches stay as they are.
  */
 int catalog_adopt(struct server *s, struct catalog *c, const struct commit_note *note,
@@ -279,6 +356,12 @@ int catalog_adopt(struct server *s, struct catalog *c, const struct commit_note 
 /* view_*.c: objects as values */
 struct value *view_node(struct server *s, struct arena *a, uint32_t id);
 struct value *view_deployment(struct server *s, struct arena *a, uint32_t id);
+struct value *view_snapshot(struct server *s, struct arena *a, const struct snapshot *p);
+uint64_t view_snapshot_rev(const struct snapshot *p);
+struct value *view_changes(struct server *s, struct arena *a, const struct snapshot_changes *d);
+struct value *view_conflicts(struct server *s, struct arena *a, const struct snapshot_conflicts *c);
+/* "role@node", or "role" of a deployment role */
+const char *view_key_name(struct server *s, struct arena *a, uint64_t key);
 struct value *view_noderole(struct server *s, struct arena *a, uint32_t id, bool full);
 struct value *view_task(struct server *s, struct arena *a, uint32_t id, bool full);
 struct value *view_operation(struct server *s, struct arena *a, uint32_t id);
@@ -312,6 +395,22 @@ struct str face_body_text(const struct server_call *c, const char *key);
 /* Adds an operation row and its engine event; *ret_op is its id. */
 int face_operation_add(struct server *s, const struct server_call *c, const char *kind,
                        const char *title, enum start_class class, uint32_t *ret_op, struct err *e);
+
+/* Told in the journal: "created", "proposed", "committed" ... */
+void face_deployment_changed(struct server *s, const struct server_call *c, uint32_t id,
+                             const char *what);
+int face_plan_room(const struct server *s, const struct plan *plan, struct err *e);
+/* One plan, whole or not at all, as an operation of its own or, without a kind, of the standing
+ * one. */
+struct face_work {
+    const char *kind, *title;
+    enum start_class class;
+    uint32_t instead_of;     /* an operation whose unfinished work goes on in this; 0: none */
+    uint32_t deployment;     /* whose head will be another with the same commit; 0: none */
+    const struct pmap *head; /* that one */
+};
+int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
+                    const struct face_work *w, uint32_t *ret_op, struct err *e);
 
 /* More views, for lists and explanations.  Names are borrowed until the next write; NULL for
  * nobody. */

@@ -10,10 +10,16 @@
 
 static bool world_node(void *ctx, uint32_t id, struct planner_node *ret)
 {
-    const struct inventory *v = &((struct world *)ctx)->server->inv;
+    const struct world *w = ctx;
+    const struct inventory *v = &w->server->inv;
+    if (w->new_name && id == anneal_node_end(w->server->engine)) {
+        *ret = (struct planner_node){str_of(w->new_name), false};
+        return true;
+    }
     if (id == 0 || id >= v->nodes.n || !v->nodes.at[id].name)
         return false;
-    *ret = (struct planner_node){str_of(v->nodes.at[id].name), v->nodes.at[id].gone};
+    *ret = (struct planner_node){str_of(v->nodes.at[id].name),
+                                 v->nodes.at[id].gone || v->nodes.at[id].leaving};
     return true;
 }
 
@@ -106,15 +112,52 @@ static struct planner_ids world_instances(void *ctx, struct str role, uint32_t d
     return ranked(w, w->instances.at, w->instances.n);
 }
 
+/* Cohorts only rise: the lowest stays it until its own does or it goes, and then all are looked at
+ * again.  One that is on its way out may come back, so what is behind it is looked at each time. */
+static uint32_t world_lowest(void *ctx, struct str role, uint32_t deployment)
+{
+    struct world *w = ctx;
+    struct noderole_view v;
+    uintptr_t r;
+    struct id_list *l = strmap_get(&w->server->inv.role_by_name, role, &r)
+                            ? inventory_instances(&w->server->inv, (uint32_t)r, deployment)
+                            : NULL;
+    if (!l)
+        return 0;
+    if (l->looked && (!anneal_noderole(w->server->engine, l->lowest, &v) ||
+                      v.target == TARGET_ABSENT || v.cohort != l->cohort))
+        l->looked = 0;
+    if (!l->looked)
+        l->lowest = 0;
+    bool all = true;
+    for (size_t i = l->looked; i < l->ids.n; i++) {
+        uint32_t id = l->ids.at[i];
+        if (!anneal_noderole(w->server->engine, id, &v) || v.target == TARGET_ABSENT) {
+            all = false;
+        } else if (!l->lowest || v.cohort < l->cohort) {
+            l->lowest = id;
+            l->cohort = v.cohort;
+        }
+        l->looked += all;
+    }
+    uint32_t lowest = l->lowest;
+    if (!all)
+        l->looked =
+            0; /* what was found behind it must not be taken for the lowest of those before */
+    return lowest;
+}
+
 static struct planner_ids world_children(void *ctx, uint32_t id)
 {
     struct world *w = ctx;
-    uint32_t n;
-    const uint32_t *children = anneal_children(w->server->engine, id, &n);
-    vec_clear(&w->children);
+    const struct anneal *engine = w->server->engine;
+    uint32_t n = anneal_needed_by(engine, id, NULL, 0);
+    vec_reserve(&w->children, n);
+    (void)anneal_needed_by(engine, id, w->children.at, n);
+    w->children.n = 0;
     for (uint32_t i = 0; i < n; i++)
-        if (stays(w, children[i]))
-            vec_push(&w->children, children[i]);
+        if (stays(w, w->children.at[i]))
+            w->children.at[w->children.n++] = w->children.at[i];
     return ranked(w, w->children.at, w->children.n);
 }
 
@@ -173,6 +216,7 @@ struct planner_world world_of(struct world *w, struct server *s)
                                   .inputs = world_inputs,
                                   .on_node = world_on_node,
                                   .instances = world_instances,
+                                  .lowest = world_lowest,
                                   .children = world_children,
                                   .task = world_task,
                                   .jig = world_jig,

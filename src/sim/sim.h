@@ -42,12 +42,14 @@
     X(POOL, "pool", 4)     /* resized, closed, taken elsewhere */                                  \
     X(FREEZE, "freeze", 1) /* policy: an error freezes its node */                                 \
     X(CANCEL, "cancel", 4)                                                                         \
+    X(SUPERSEDE, "supersede", 2)                                                                   \
     X(POKE, "poke", 4)                                                                             \
     X(RERUN, "rerun", 12)                                                                          \
     X(DATA, "data", 20)                                                                            \
-    X(CHANGE, "change", 12)  /* a commit over what lives */                                        \
-    X(REMOVE, "remove", 4)   /* one and all that need it */                                        \
-    X(RESTORE, "restore", 3) /* wanted after all */                                                \
+    X(REDEPLOY, "redeploy", 2) /* a node begins from nothing */                                    \
+    X(CHANGE, "change", 12)    /* a commit over what lives */                                      \
+    X(REMOVE, "remove", 4)     /* one and all that need it */                                      \
+    X(RESTORE, "restore", 3)   /* wanted after all */                                              \
     X(ABANDON, "abandon", 1)                                                                       \
     X(NONSENSE, "nonsense", 3) /* requests that must be refused and change nothing */
 #define SIM_FAULTS(X) SIM_HABITS(X) SIM_STRIKES(X)

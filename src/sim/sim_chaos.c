@@ -151,6 +151,21 @@ static void strike_cancel(struct sim *s)
         tell(s, (struct event){.kind = EVENT_CANCEL, .id = op, .flag = rng_chance(&s->chaos, 400)});
 }
 
+/* A second request over the same work: what the first left undone goes on in the second. */
+static void strike_supersede(struct sim *s)
+{
+    uint32_t op = any_operation(s, rng_chance(&s->chaos, 700) ? OPERATION_RUNNING
+                                                              : OPERATION_CANCELLED);
+    uint32_t other = anneal_operation_end(s->server.engine);
+    if (!op || other > 60)
+        return;
+    tell(s, (struct event){.kind = EVENT_OPERATION_ADD,
+                           .id = other,
+                           .n = rng_from(&s->chaos, 1, s->n_tenants),
+                           .flag = CLASS_NORMAL});
+    tell(s, (struct event){.kind = EVENT_SUPERSEDE, .id = op, .op = other});
+}
+
 static void strike_poke(struct sim *s)
 {
     uint32_t t = any_task(s, 1u << TASK_WAITING | 1u << TASK_PENDING);
@@ -183,6 +198,12 @@ static void strike_rerun(struct sim *s)
     tell(s, (struct event){.kind = EVENT_RERUN, .ids = ids, .n_ids = n, .op = op});
 }
 
+static void strike_redeploy(struct sim *s)
+{
+    uint32_t node = any_node(s), op = operation_for_work(s);
+    tell(s, (struct event){.kind = EVENT_REDEPLOY, .id = node, .op = op});
+}
+
 static void strike_data(struct sim *s)
 {
     uint32_t end = anneal_noderole_end(s->server.engine);
@@ -208,6 +229,7 @@ static void strike_nonsense(struct sim *s)
         {.kind = EVENT_RETRY_NODEROLE, .id = anneal_noderole_end(s->server.engine)},
         {.kind = EVENT_CANCEL, .id = OPERATION_STANDING},
         {.kind = EVENT_RESUME, .id = OPERATION_STANDING},
+        {.kind = EVENT_SUPERSEDE, .id = OPERATION_STANDING, .op = OPERATION_STANDING},
         {.kind = EVENT_RERUN, .ids = ids, .n_ids = 2, .op = OPERATION_STANDING},
         {.kind = EVENT_NODE_SLOTS, .id = any_node(s)},
         {.kind = EVENT_NODE_GONE, .id = s->n_nodes + 1},
@@ -247,9 +269,11 @@ static const struct {
     [SIM_POOL].fn = strike_pool,
     [SIM_FREEZE].fn = strike_freeze,
     [SIM_CANCEL].fn = strike_cancel,
+    [SIM_SUPERSEDE].fn = strike_supersede,
     [SIM_POKE].fn = strike_poke,
     [SIM_RERUN].fn = strike_rerun,
     [SIM_DATA].fn = strike_data,
+    [SIM_REDEPLOY].fn = strike_redeploy,
     [SIM_CHANGE].fn = sim_change_strike,
     [SIM_REMOVE].fn = sim_change_remove,
     [SIM_RESTORE].fn = sim_change_restore,

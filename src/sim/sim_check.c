@@ -102,6 +102,8 @@ static void check_dependencies(struct sim *s, uint32_t task, uint32_t noderole)
         check_passed(s, task, deps[i]);
         first &= deps[i] - nr.first_task >= nr.n_tasks;
     }
+    if (s->defs.at[s->tasks.at[task].def].flags & DEF_F_TAKES_DOWN)
+        first = !(nr.flags & NODEROLE_F_PHASED);
     if (nr.target == TARGET_ABSENT) {
         const uint32_t *children = anneal_children(a, noderole, &n);
         if (n > 0)

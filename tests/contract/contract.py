@@ -55,6 +55,11 @@ roles:
     jig: test
     actions:
       converge: [{name: slow, params: {sleep_ms: 3600000}}]
+  - name: contract-stays
+    jig: test
+    actions:
+      converge: [{name: comes, params: {}}]
+      remove: [{name: stays, retries: 0, params: {fail_times: 1, exit: 3}}]
   - name: contract-once
     jig: test
     actions:
@@ -212,6 +217,7 @@ class Scenario:
         api.refuse("node_patch", (NODES[0],), 412, "a stale revision", body={"note": "x"},
                    headers={"If-Match": got.headers["ETag"]})
         api.call("node_report", NODES[0], body={"alive": "alive", "machine_id": "m-1", "boot_id": "b-1"})
+        self.announces()
         api.call("group_list")
         api.call("pool_list")
         made = api.call("pool_put", "contract-made", body={"size": 3, "closed": False, "note": "made"}, match="*",
@@ -255,6 +261,46 @@ class Scenario:
                            ("role", "contract-well"), ("jig", "test"), ("pool", "contract-made"),
                            ("binding", f"contract-well@{NODES[0]}")):
             api.call("why", kind, name)
+
+    def wanting(self):
+        """What is wanted, changed by steps; what cannot be removed is given up."""
+        api, where = self.api, "contract"
+        api.call("deployment_diff", where, note="with nothing proposed")
+        made = api.call("deployment_propose", where, body={"message": "two more"})
+        if not self.fake:
+            api.refuse("deployment_propose", (where,), 409, "a second proposal", body={})
+            api.refuse("deployment_propose", ("system",), (409, 422), "the system deployment", body={})
+        edits = [{"edit": "bind", "role": "contract-stays", "nodes": NODES[0]},
+                 {"edit": "set-data", "role": "contract-well", "nodes": NODES[0], "data": {"size": 7}},
+                 {"edit": "set-data", "role": "contract-well", "data": {"size": 8}}]
+        api.call("deployment_edit", where, body={"edits": edits}, match=made.headers["ETag"])
+        got = api.call("deployment_proposal", where)
+        if not self.fake:
+            api.refuse("deployment_edit", (where,), 412, "a stale revision", body={"edits": edits},
+                       headers={"If-Match": made.headers["ETag"]})
+            api.refuse("deployment_edit", (where,), (400, 422), "an unknown role", headers={"If-Match": "*"},
+                       body={"edits": [{"edit": "bind", "role": "contract-none", "nodes": NODES[0]}]})
+        diff = api.call("deployment_diff", where, query={"from": "head", "to": "proposal"}).json
+        if not self.fake:
+            self.tap.ok(sorted(c["change"] for c in diff["changes"]) == ["added", "added", "changed"],
+                        "deployment_diff: what was edited", diff["changes"])
+        dry = api.call("deployment_commit", where, body={"dry_run": True}, want=200, note="dry").json
+        self.tap.ok(dry["operation"] is None, "deployment_commit: a dry run starts nothing")
+        done = api.call("deployment_commit", where).json
+        if not self.fake:
+            self.ended(done["operation"]["id"], "succeeded")
+        api.call("deployment_propose", where, body={"rollback": 1}, note="back")
+        got = api.call("deployment_proposal", where, note="back")
+        api.call("deployment_recall", where, match=got.headers["ETag"])
+        dry = {"bindings": [{"role": "contract-stays", "nodes": NODES[0]}], "dry_run": True}
+        api.call("deployment_unbind", where, body=dry, want=200, note="dry")
+        noderole = self.noderole_of("contract-stays", NODES[0])
+        gone = api.call("deployment_unbind", where, body={**dry, "dry_run": False}).json
+        if not self.fake:
+            self.ended(gone["operation"]["id"], "failed")
+        left = api.call("noderole_abandon", noderole, body={"reason": "given up"}).json
+        if not self.fake:
+            self.tap.ok(left["undone"] == ["stays"], "noderole_abandon: what was not done", left)
 
     def trouble(self):
         """Work that fails, waits, is cancelled, and whose outcome nobody knows."""
@@ -373,6 +419,24 @@ class Scenario:
         self.tap.ok(answer.status == 404 and "/v1/nodes" in answer.json.get("hint", ""),
                     "a path that is almost right is 404 with a hint")
 
+    def announces(self):
+        """A machine makes itself known with a token that is good for nothing else."""
+        api = self.api
+        token = api.call("token_create", body={"name": "contract-machine", "scope": "announce"}).json["secret"]
+        said = {"machine_id": "m-9", "boot_id": "b-9", "name": "announced.contract.example",
+                "addresses": ["192.0.2.9"], "facts": {"cpus": 8}}
+        made = api.call("announce", body=said, token=token)
+        self.tap.ok(made.status == 201, "announce: an unknown machine is made")
+        if not self.fake:
+            again = api.call("announce", body=said, token=token)
+            self.tap.ok(again.status == 200 and not again.json["new"], "announce: again is no change", again.json)
+            api.refuse("announce", (), 409, "another machine under that name", token=token,
+                       body=dict(said, machine_id="m-10"))
+            api.refuse("announce", (), 409, "another name for that machine", token=token,
+                       body=dict(said, name="other.contract.example"))
+        api.refuse("node_list", (), 403, "a token of scope announce", token=token)
+        api.call("node_redeploy", NODES[0] if self.fake else said["name"])
+
     def teardown(self):
         api = self.api
         spare = "spare.contract.example"
@@ -393,7 +457,7 @@ class Scenario:
 def run(args, tap, url, token, process=None):
     scenario = Scenario(Api(url, token, tap), args)
     scenario.process = process
-    for step in (scenario.server, scenario.token, scenario.catalog, scenario.inventory, scenario.work,
+    for step in (scenario.server, scenario.token, scenario.catalog, scenario.inventory, scenario.work, scenario.wanting,
                  scenario.trouble, scenario.uncertain, scenario.suspicion, scenario.events, scenario.teardown,
                  scenario.wrong, scenario.complete):
         print(f"# {step.__name__}", flush=True)

@@ -134,6 +134,38 @@ static void failed_removal(void)
     rig_done(&r);
 }
 
+static int redefine_as(struct rig *r, const char *name, uint32_t def, uint32_t op)
+{
+    struct plan *p = plan_of_changes(r);
+    struct plan_change *c = change(r, p, name, PLAN_C_DEFS);
+    p->defs[0].digest = 99;
+    c->defs = one(p, def ? def : p->base_def);
+    c->n_defs = 1;
+    return apply(r, p, op);
+}
+
+/* What an attempt that is superseded did to the node is not what the last success left there. */
+static void back_while_it_runs(void)
+{
+    struct rig r;
+    rig_init(&r, 1);
+    rig_plan(&r, RIG_OP, "a@1");
+    rig_ok(&r, "a");
+    uint32_t first = rig_view(&r, "a").def;
+    is_int(redefine_as(&r, "a", 0, 3), 0, "another definition");
+    is_text(rig_started(&r), "a", "runs");
+    is_int(redefine_as(&r, "a", first, 4), 0, "the old one again while it runs");
+    is_text(rig_started(&r), "", "waits for it to end");
+    rig_step(&r, (struct event){.kind = EVENT_RESULT,
+                                .id = rig_nr(&r, "a").first_task,
+                                .attempt = rig_view(&r, "a").attempt,
+                                .flag = OUTCOME_OK});
+    is_text(rig_started(&r), "a", "and runs once more, though it is as it was at the last success");
+    rig_ok(&r, "a");
+    is_text(rig_states(&r, "a"), "ACTIVE", "then it is in service");
+    rig_done(&r);
+}
+
 static void second_thoughts(void)
 {
     struct rig r;
@@ -152,6 +184,53 @@ static void second_thoughts(void)
     is_text(rig_states(&r, "a b"), "TRANSITION BLOCKED", "the parent begins");
     rig_ok(&r, "a");
     is_text(rig_started(&r), "", "the old attempt still holds the child's node");
+    rig_done(&r);
+}
+
+/* Wanted again, it waits for a parent that it gets by that, as whoever has not begun does. */
+static void back_with_another_parent(void)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1 b@2");
+    rig_ok(&r, "b");
+    is_int(remove_all(&r, 3, (const char *[]){"b", NULL}, 1), 0, "it is to go");
+    rig_fail(&r, "b");
+    is_text(rig_states(&r, "a b"), "TRANSITION ERROR", "and does not");
+    struct plan *p = plan_of_changes(&r);
+    struct plan_change *c = change(&r, p, "b", PLAN_C_TASKS | PLAN_C_PARENTS);
+    tasks(p, c, 1);
+    c->gains = one(p, rig_nr(&r, "a").id);
+    c->n_gains = 1;
+    is_int(apply(&r, p, 4), 0, "wanted again, with a parent that is not ready");
+    is_text(rig_started(&r), "", "it does not run");
+    is_text(rig_states(&r, "a b"), "TRANSITION BLOCKED", "before that is");
+    rig_ok(&r, "a");
+    is_text(rig_started(&r), "b", "and then does");
+    rig_done(&r);
+}
+
+/* Who is needed by one whose need sleeps does not go behind its back. */
+static void sleeping_need_is_a_need(void)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "child@1");
+    rig_ok(&r, "child");
+    rig_plan(&r, OPERATION_STANDING, "late@2");
+    struct plan *p = plan_of_changes(&r);
+    struct plan_change *c = change(&r, p, "child", PLAN_C_PARENTS);
+    c->gains = one(p, rig_nr(&r, "late").id);
+    c->n_gains = 1;
+    is_int(apply(&r, p, 3), 0, "a parent that is not ready");
+    is_int(remove_all(&r, 4, (const char *[]){"late", NULL}, 0), -ERR_REFUSED, "cannot go");
+    has_text(r.e.text, "noderole 1 needs it", "while it is needed");
+    p = plan_of_changes(&r);
+    c = change(&r, p, "child", PLAN_C_PARENTS);
+    c->losses = one(p, rig_nr(&r, "late").id);
+    c->n_losses = 1;
+    tasks(p, change(&r, p, "late", PLAN_C_REMOVE), 0);
+    is_int(apply(&r, p, 5), 0, "with the need it can");
     rig_done(&r);
 }
 
@@ -295,7 +374,10 @@ int main(void)
     children_go_first();
     nothing_to_run();
     failed_removal();
+    back_while_it_runs();
     second_thoughts();
+    back_with_another_parent();
+    sleeping_need_is_a_need();
     tasks_replaced_in_service();
     destructive_is_not_repeated();
     redefined();

@@ -102,6 +102,40 @@ static void taken_back_from_the_queue(void)
     rig_done(&r);
 }
 
+static int join_try(struct rig *r, uint32_t op, const char *peers, uint32_t n,
+                    const struct plan_need *needs)
+{
+    struct plan *p = rig_plan_new(r, peers);
+    rig_op_add(r, op, 1, CLASS_NORMAL);
+    p->needs = arena_new(&p->mem, struct plan_need, n);
+    for (uint32_t i = 0; i < n; i++)
+        p->needs[i] = (struct plan_need){needs[i].child, p->base_noderole + needs[i].parent};
+    p->n_needs = n;
+    int rc = rig_try(r, (struct event){.kind = EVENT_PLAN_APPLY, .op = op, .plan = p});
+    plan_free(p);
+    return rc;
+}
+
+/* A circle is one even while a need in it sleeps: it would be closed when that wakes. */
+static void circles_are_refused(void)
+{
+    struct rig r;
+    uint32_t id = 0;
+    rig_init(&r, 3);
+    rig_plan(&r, RIG_OP, "old@1 other@2");
+    rig_all_ok(&r, "old other");
+    join(&r, 3, "peer@3", "old");
+    is_int(anneal_needed_by(r.a, rig_nr(&r, "peer").id, &id, 1), 1, "a need that sleeps is one");
+    is_int(id, rig_nr(&r, "old").id, "of who has it");
+    is_int(join_try(&r, 4, "back@2<old", 1, &(struct plan_need){rig_nr(&r, "peer").id, 0}),
+           -ERR_CYCLE, "what it needs cannot need it in turn");
+    const struct plan_need both[] = {{rig_nr(&r, "old").id, 0}, {rig_nr(&r, "other").id, 1}};
+    is_int(join_try(&r, 5, "one@3<other two@3<old", 2, both), -ERR_CYCLE,
+           "nor through two needs of one plan");
+    is_int(join_try(&r, 6, "one@3<other two@3", 2, both), 0, "without a circle it is taken");
+    rig_done(&r);
+}
+
 int main(void)
 {
     waits_for_a_late_parent(false);
@@ -109,5 +143,6 @@ int main(void)
     sleeps_over_a_restart();
     counts_at_once();
     taken_back_from_the_queue();
+    circles_are_refused();
     return tap_done();
 }

@@ -223,6 +223,48 @@ static void refused(void)
     rig_done(&r);
 }
 
+static void superseded(void)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a lost@3 below@3<lost");
+    rig_ok(&r, "a");
+    rig_fail(&r, "lost");
+    rig_op_add(&r, 3, 1, CLASS_NORMAL);
+    rig_step(&r, (struct event){.kind = EVENT_SUPERSEDE, .id = RIG_OP, .op = 3});
+    is_text(rig_op_text(&r, RIG_OP), "superseded", "the first is over");
+    is_int(rig_nr(&r, "b").operation, 3, "what is unfinished is the second's");
+    is_int(rig_nr(&r, "a").operation, RIG_OP, "what is done stays the first's");
+    is_int(rig_nr(&r, "lost").operation, RIG_OP, "and so does what has failed");
+    rig_ok(&r, "b");
+    is_text(rig_op_text(&r, 3), "succeeded", "the second ends with it");
+    rig_op_add(&r, 4, 1, CLASS_NORMAL);
+    is_int(rig_try(&r, (struct event){.kind = EVENT_SUPERSEDE, .id = 3, .op = 4}), -ERR_CONFLICT,
+           "one that has ended is not superseded");
+    is_int(rig_try(&r, (struct event){.kind = EVENT_SUPERSEDE, .id = 9, .op = 4}), -ERR_NOT_FOUND,
+           "nor one that does not exist");
+    is_int(rig_try(&r, (struct event){.kind = EVENT_SUPERSEDE, .id = 4, .op = 3}), -ERR_CONFLICT,
+           "by one that takes no work");
+    rig_done(&r);
+}
+
+static void superseded_while_held(void)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a");
+    rig_again(&r, "a", 60000);
+    rig_do(&r, EVENT_CANCEL, RIG_OP);
+    is_text(rig_op_text(&r, RIG_OP), "cancelled cancelled", "cancelled and held");
+    rig_op_add(&r, 3, 1, CLASS_NORMAL);
+    rig_step(&r, (struct event){.kind = EVENT_SUPERSEDE, .id = RIG_OP, .op = 3});
+    is_text(rig_started(&r), "a", "a new request lifts the hold");
+    rig_all_ok(&r, "a b");
+    is_text(rig_op_text(&r, 3), "succeeded", "and brings it to its end");
+    is_text(rig_op_text(&r, RIG_OP), "superseded", "the first stays as it is");
+    rig_done(&r);
+}
+
 static void time_never_runs_back(void)
 {
     struct rig r;
@@ -248,6 +290,8 @@ int main(void)
     standing_adopts();
     held_keeps_its_own();
     refused();
+    superseded();
+    superseded_while_held();
     time_never_runs_back();
     return tap_done();
 }

@@ -326,9 +326,10 @@ int server_token_create(struct server *s, const struct server_call *c, struct se
     struct fake_token *t = vec_add(&s->tokens);
     snprintf(t->secret, sizeof t->secret, "anl_made_%u", ++s->next_secret);
     t->who = (struct caller){(uint32_t)s->tokens.n, 1,
-                             !strcmp(scope, "admin")     ? SCOPE_ADMIN
-                             : !strcmp(scope, "operate") ? SCOPE_OPERATE
-                                                         : SCOPE_READ,
+                             !strcmp(scope, "admin")      ? SCOPE_ADMIN
+                             : !strcmp(scope, "operate")  ? SCOPE_OPERATE
+                             : !strcmp(scope, "announce") ? SCOPE_ANNOUNCE
+                                                          : SCOPE_READ,
                              "made"};
     char json[256];
     snprintf(json, sizeof json,
@@ -413,6 +414,23 @@ int server_node_report(struct server *s, const struct server_call *c, struct ser
     return 0;
 }
 
+int server_announce(struct server *s, const struct server_call *c, struct server_reply *r,
+                    struct err *e)
+{
+    const char *name = value_as_text(value_get(c->body, "name"), "made");
+    int rc = begin(s, c, "announce", e);
+    if (rc < 0)
+        return rc;
+    struct value *v = value_map(c->mem);
+    value_put_int(c->mem, v, "id", 1);
+    value_put_text(c->mem, v, "name", name);
+    value_put_bool(c->mem, v, "new", true);
+    r->body = v;
+    r->location = arena_printf(c->mem, "/v1/nodes/%s", name);
+    r->group = fake_write(s, "node.add");
+    return 0;
+}
+
 int server_noderole_visible(struct server *s, const struct server_call *c, struct server_reply *r,
                             struct err *e)
 {
@@ -473,6 +491,15 @@ int server_noderole_rerun(struct server *s, const struct server_call *c, struct 
     int rc = begin(s, c, "noderole_rerun", e);
     if (rc == 0 && !row_find(s, FAKE_NODEROLES, c->id[0]))
         rc = lacks("noderole", c->id[0], e);
+    return rc < 0 ? rc : operation_reply(s, r, e);
+}
+
+int server_node_redeploy(struct server *s, const struct server_call *c, struct server_reply *r,
+                         struct err *e)
+{
+    int rc = begin(s, c, "node_redeploy", e);
+    if (rc == 0 && !row_find(s, FAKE_NODES, c->id[0]))
+        rc = lacks("node", c->id[0], e);
     return rc < 0 ? rc : operation_reply(s, r, e);
 }
 
@@ -541,6 +568,86 @@ int server_catalog_load(struct server *s, const struct server_call *c, struct se
     r->group = fake_write(s, "catalog.loaded");
     r->location = "/v1/catalog";
     return 0;
+}
+
+static const char snapshot[] =
+    "{\"id\":1,\"deployment\":\"prod\",\"number\":1,\"state\":\"committed\",\"author\":"
+    "\"admin\",\"message\":\"bind\",\"catalog\":1,\"source\":null,\"operation\":null,"
+    "\"entries\":2,\"created_at\":null,\"ended_at\":null,\"rev\":1}";
+static const char diff[] =
+    "{\"from\":null,\"to\":null,\"changes\":[],\"conflicts\":[],\"lost\":[]}";
+static const char outcome[] = "{\"snapshot\":null,\"operation\":null,\"added\":0,\"changed\":1,"
+                              "\"removed\":0,\"tasks\":0}";
+
+/* Of a deployment that is there; a write tells of an event. */
+static int of_deployment(struct server *s, const struct server_call *c, const char *op,
+                         const char *json, const char *event, struct server_reply *r, struct err *e)
+{
+    int rc = document(s, c, op, json, r, e);
+    if (rc >= 0 && !row_find(s, FAKE_DEPLOYMENTS, c->id[0]))
+        rc = lacks("deployment", c->id[0], e);
+    if (rc >= 0)
+        r->rev = (uint64_t)value_as_int(value_get(r->body, "rev"), 0);
+    if (rc >= 0 && event)
+        r->group = fake_write(s, event);
+    return rc;
+}
+
+int server_deployment_diff(struct server *s, const struct server_call *c, struct server_reply *r,
+                           struct err *e)
+{
+    return of_deployment(s, c, "deployment_diff", diff, NULL, r, e);
+}
+
+int server_deployment_propose(struct server *s, const struct server_call *c, struct server_reply *r,
+                              struct err *e)
+{
+    r->location = "/v1/deployments/system/proposal";
+    return of_deployment(s, c, "deployment_propose", snapshot, "deployment.changed", r, e);
+}
+
+int server_deployment_proposal(struct server *s, const struct server_call *c,
+                               struct server_reply *r, struct err *e)
+{
+    return of_deployment(s, c, "deployment_proposal", snapshot, NULL, r, e);
+}
+
+int server_deployment_edit(struct server *s, const struct server_call *c, struct server_reply *r,
+                           struct err *e)
+{
+    return of_deployment(s, c, "deployment_edit", snapshot, "deployment.changed", r, e);
+}
+
+int server_deployment_recall(struct server *s, const struct server_call *c, struct server_reply *r,
+                             struct err *e)
+{
+    int rc = of_deployment(s, c, "deployment_recall", snapshot, "deployment.changed", r, e);
+    r->body = NULL;
+    return rc;
+}
+
+int server_deployment_commit(struct server *s, const struct server_call *c, struct server_reply *r,
+                             struct err *e)
+{
+    return of_deployment(s, c, "deployment_commit", outcome, "plan.apply", r, e);
+}
+
+int server_deployment_unbind(struct server *s, const struct server_call *c, struct server_reply *r,
+                             struct err *e)
+{
+    return of_deployment(s, c, "deployment_unbind", outcome, "plan.apply", r, e);
+}
+
+int server_noderole_abandon(struct server *s, const struct server_call *c, struct server_reply *r,
+                            struct err *e)
+{
+    int rc = document(s, c, "noderole_abandon",
+                      "{\"noderole\":1,\"name\":\"web@n1\",\"reason\":\"\",\"undone\":[]}", r, e);
+    if (rc >= 0 && !row_find(s, FAKE_NODEROLES, c->id[0]))
+        rc = lacks("noderole", c->id[0], e);
+    if (rc >= 0)
+        r->group = fake_write(s, "noderole.abandon");
+    return rc;
 }
 
 int server_deployment_snapshots(struct server *s, const struct server_call *c,
@@ -644,11 +751,7 @@ void fake_populate(struct server *s)
             "\"jig\":\"script\",\"repeat\":\"safe\",\"attempt\":1,\"tries\":1,\"retries\":3,"
             "\"weight\":1,\"waiting_on\":0,\"deps\":[],\"rev\":1,\"started_at\":\"" NOW
             "\",\"deadline_at\":null,\"wake_at\":null}");
-    row_add(s, FAKE_SNAPSHOTS,
-            "{\"id\":1,\"deployment\":\"prod\",\"number\":1,\"state\":\"committed\",\"author\":"
-            "\"admin\","
-            "\"message\":\"bind\",\"catalog\":1,\"operation\":null,\"entries\":2,"
-            "\"created_at\":null,\"ended_at\":null}");
+    row_add(s, FAKE_SNAPSHOTS, snapshot);
     row_add(s, FAKE_ATTEMPTS,
             "{\"task\":1,\"number\":1,\"node\":\"n1.example.org\",\"generation\":1,"
             "\"outcome\":\"ok\",\"exit_code\":0,\"started_at\":\"" NOW "\",\"ended_at\":\"" NOW

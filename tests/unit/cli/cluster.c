@@ -46,6 +46,8 @@ static const struct {
     {"PATCH /v1/nodes/n1", 200, NODE_JSON},
     {"DELETE /v1/nodes/n1", 204, ""},
     {"POST /v1/nodes/n1/report", 200, NODE_JSON},
+    {"POST /v1/nodes/n1/redeploy", 202, OPERATION_JSON("running", 1, 0, 1)},
+    {"POST /v1/announce", 201, "{\"id\":4,\"name\":\"n4\",\"new\":true}"},
     {"GET /v1/groups", 200, LIST("{\"name\":\"db\",\"count\":3}")},
     {"GET /v1/catalog", 200, CATALOG},
     {"POST /v1/catalog", 201, CATALOG},
@@ -110,6 +112,32 @@ static const struct {
     {"GET /v1/tasks/6/attempts", 200, LIST(ATTEMPT_JSON(1, "exit") "," ATTEMPT_JSON(2, "exit"))},
     {"GET /v1/workers", 200, LIST(WORKER)},
     {"GET /v1/deployments/prod/snapshots", 200, LIST(SNAPSHOT)},
+    {"POST /v1/deployments/prod/proposal", 201, SNAPSHOT},
+    {"GET /v1/deployments/prod/proposal", 200, SNAPSHOT},
+    {"PATCH /v1/deployments/prod/proposal", 200, SNAPSHOT},
+    {"DELETE /v1/deployments/prod/proposal", 204, ""},
+    {"GET /v1/deployments/prod/diff", 200,
+     "{\"from\":" SNAPSHOT ",\"to\":{\"number\":5,\"state\":\"proposed\",\"catalog\":4},"
+     "\"changes\":[{\"role\":\"web\",\"node\":\"n3\",\"noderole\":null,\"change\":\"added\","
+     "\"before\":null,\"after\":{\"listen\":{\"port\":80}},\"gains\":[\"db@n1\"],\"losses\":[]},"
+     "{\"role\":\"web\",\"node\":\"n1\",\"noderole\":12,\"change\":\"changed\","
+     "\"before\":{\"listen\":{\"port\":80,\"tls\":true},\"motd\":\"hi\"},"
+     "\"after\":{\"listen\":{\"port\":8080,\"tls\":true},\"name\":\"x\"},"
+     "\"gains\":[],\"losses\":[\"db@n2\"]},"
+     "{\"role\":\"web\",\"node\":null,\"noderole\":null,\"change\":\"changed\","
+     "\"before\":{},\"after\":{\"motd\":\"all\"},\"gains\":[],\"losses\":[]},"
+     "{\"role\":\"db\",\"node\":\"n2\",\"noderole\":13,\"change\":\"removed\",\"before\":{},"
+     "\"after\":null,\"gains\":[],\"losses\":[]}],"
+     "\"conflicts\":[{\"role\":\"web\",\"node\":\"n1\",\"noderole\":12}],"
+     "\"lost\":[{\"role\":\"web\",\"node\":\"n9\",\"text\":\"its node is gone\"}]}"},
+    {"POST /v1/deployments/prod/commit", 202,
+     "{\"snapshot\":" SNAPSHOT ",\"operation\":" OPERATION_JSON(
+         "running", 1, 0, 1) ",\"added\":1,\"changed\":2,\"removed\":1,\"tasks\":5}"},
+    {"POST /v1/deployments/prod/unbind", 200,
+     "{\"snapshot\":" SNAPSHOT
+     ",\"operation\":null,\"added\":0,\"changed\":0,\"removed\":0,\"tasks\":0}"},
+    {"POST /v1/noderoles/12/abandon", 200,
+     "{\"noderole\":12,\"name\":\"web@n1\",\"reason\":\"\",\"undone\":[\"remove-web\"]}"},
     {"GET /v1/tokens", 200, LIST(TOKEN(""))},
     {"POST /v1/tokens", 201, TOKEN(",\"secret\":\"anl_s3cret\"")},
     {"DELETE /v1/tokens/2", 204, ""},

@@ -95,6 +95,7 @@ static void nothing_changed(void)
     struct plan *p = revise_one(&d, NULL, (struct revise_change){.noderole = d.db});
     is_int(p->n_changes, 0, "the same generation and the same data are no change");
     plan_free(p);
+    d.w.noderoles.at[d.db - 1].removed = true;
     p = revise_one(&d, NULL, (struct revise_change){.noderole = d.db, .back = true});
     is_int(p->changes[0].what, PLAN_C_TASKS, "who was on its way out gets its tasks anew");
     plan_free(p);
@@ -206,9 +207,68 @@ static void added(void)
     bed_done(&d);
 }
 
+/* While one was on its way out, another may have come to its node. */
+static void back_beside_another(void)
+{
+    struct bed d;
+    struct err e;
+    bed_init(&d);
+    d.w.noderoles.at[d.db - 1].removed = true;
+    struct revise_change change = {.noderole = d.db, .back = true};
+    struct revise_entry rival = {str_of("rival"), 2, NULL, NULL, 0};
+    struct revise_request req = {1, &rival, 1, &change, 1};
+    ok(!revise(&d, NULL, &req, &e), "one comes back and one that conflicts with it comes");
+    has_text(e.text, "rival, which is on n2", "who is in the way is named");
+    req = (struct revise_request){1, &rival, 1, NULL, 0};
+    struct plan *p = revise(&d, NULL, &req, &e);
+    ok(p, "who goes is in nobody's way");
+    fake_apply(&d.w, p);
+    plan_free(p);
+    req = (struct revise_request){1, NULL, 0, &change, 1};
+    ok(!revise(&d, NULL, &req, &e), "but then cannot come back");
+    has_text(e.text, "db@n2: db is in conflict with rival", "and is told why");
+    bed_done(&d);
+}
+
+/* Who needs a cluster gets each new member once; who turns away from it in the same request, none.
+ */
+static void peers_and_changes(void)
+{
+    struct bind_item items[] = {{str_of("store"), 1, NULL}, {str_of("web"), 2, NULL}};
+    struct bind_request bind = {.deployment = 1, .items = items, .n_items = 2};
+    struct catalog *c = fake_catalog("barclamp: t\nroles: [{name: store, flags: [cluster]}, "
+                                     "{name: web, requires: [store]}]\n");
+    struct fake_world w;
+    struct plan *p = NULL;
+    struct err e;
+    uint32_t store[] = {1}, fresh[] = {PLAN_NEW | 0};
+    fake_init(&w, c, 3);
+    ok(!planner_bind(c, &w.face, &bind, &p, NULL, &e), "a member and who needs it");
+    fake_apply(&w, p);
+    plan_free(p);
+    struct revise_entry more = {str_of("store"), 3, NULL, NULL, 0};
+    struct revise_change web = {.noderole = 2};
+    struct revise_request req = {1, &more, 1, &web, 1};
+    ok(!planner_revise(c, &w.face, &req, &p, &e) && p->n_needs == 1, "one more member is needed");
+    plan_free(p);
+    web.gains = fresh;
+    web.n_gains = 1;
+    ok(!planner_revise(c, &w.face, &req, &p, &e) && p->n_needs == 0 && p->changes[0].n_gains == 1,
+       "once, if the request says so itself");
+    plan_free(p);
+    web = (struct revise_change){.noderole = 2, .losses = store, .n_losses = 1};
+    ok(!planner_revise(c, &w.face, &req, &p, &e) && p->n_needs == 0,
+       "not at all by who needs the cluster no more");
+    plan_free(p);
+    fake_done(&w);
+    catalog_unref(c);
+}
+
 int main(void)
 {
     nothing_changed();
+    peers_and_changes();
+    back_beside_another();
     data_changed();
     other_generation();
     removed();

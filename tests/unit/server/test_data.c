@@ -424,7 +424,7 @@ static void test_plan_of_shared(struct rig *g)
        "who reads it gets a change");
     ok(changed_in(g, p, "dns", "n1.t") != NULL, "so does the role itself");
     apply(g, p);
-    desire_commit(s->desire, id, root, 0, 1);
+    desire_commit(s->desire, id, root, 1, 0, 1);
     is_state(g, "web", "n3.t", NODEROLE_STALE);
     is_settled(g, "as soon as it is committed");
     rig_settle(g);

@@ -72,7 +72,7 @@ static int commit(struct bed *b, uint32_t id)
     struct snapshot_conflicts conflicts;
     int r = desire_merge(b->d, id, &mem, &root, &conflicts, &b->e);
     if (r == 0)
-        desire_commit(b->d, id, root, 9, 2000);
+        desire_commit(b->d, id, root, 3, 9, 2000);
     return r;
 }
 

@@ -1,0 +1,411 @@
+/* cmd_proposal.c - what is wanted, by steps: propose, edit, diff, commit, recall, roll back */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/cli_i.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+
+static const char *path_of(struct cli *c, const char *rest)
+{
+    return arena_printf(&c->mem, "%s%s", http_path(&c->mem, "/v1/deployments/%s", cli_arg(c, 0)),
+                        rest);
+}
+
+static int64_t number_of(const struct value *snapshot)
+{
+    return value_as_int(value_get(snapshot, "number"), 0);
+}
+
+/* --- propose, recall, roll back --- */
+
+int cmd_deployment_propose(struct cli *c, struct err *e)
+{
+    struct value *body = value_map(&c->mem);
+    const struct value *v;
+    const char *s = cli_option(c, "message");
+    if (s)
+        value_put_text(&c->mem, body, "message", s);
+    int rc = cli_send(c, "POST", path_of(c, "/proposal"), body, &v, e);
+    if (!rc)
+        cli_done(c, v, "number", "proposal %" PRId64 " of %s is open", number_of(v), cli_arg(c, 0));
+    return rc;
+}
+
+static void lost_say(struct cli *c, const struct value *lost)
+{
+    for (uint32_t i = 0; value_is(lost, VALUE_LIST) && i < lost->n; i++) {
+        const struct value *l = &lost->items[i];
+        const char *node = value_as_text(value_get(l, "node"), NULL);
+        cli_say(c, "  ! %s%s%s  cannot come back: %s", value_as_text(value_get(l, "role"), ""),
+                node ? "@" : "", node ? node : "", value_as_text(value_get(l, "text"), ""));
+    }
+}
+
+int cmd_deployment_rollback(struct cli *c, struct err *e)
+{
+    struct value *body = value_map(&c->mem);
+    const struct value *v, *diff;
+    const char *s = cli_option(c, "message"), *name = cli_arg(c, 0);
+    value_put_int(&c->mem, body, "rollback", strtoll(cli_arg(c, 1), NULL, 10));
+    if (s)
+        value_put_text(&c->mem, body, "message", s);
+    int rc = cli_send(c, "POST", path_of(c, "/proposal"), body, &v, e);
+    if (!rc)
+        rc = cli_get(c, path_of(c, "/diff"), &diff, e);
+    if (rc)
+        return rc;
+    cli_done(c, v, "number",
+             "proposal %" PRId64 " of %s goes back to %s; `anneal deployment diff %s` shows what "
+             "that changes",
+             number_of(v), name, cli_arg(c, 1), name);
+    if (c->format == OUT_TABLE)
+        lost_say(c, value_get(diff, "lost"));
+    return 0;
+}
+
+/* PATCH or DELETE of the proposal as it is now. */
+static int proposal_write(struct cli *c, const char *method, const struct value *body,
+                          const struct value **ret_v, struct err *e)
+{
+    const char *name = cli_arg(c, 0);
+    const struct value *current;
+    int rc = cli_get(c, path_of(c, "/proposal"), &current, e);
+    return rc ? rc
+              : cli_send_rev(c, method, path_of(c, "/proposal"), current, body,
+                             arena_printf(&c->mem, "the proposal for %s", name),
+                             arena_printf(&c->mem, "deployment diff %s", name), ret_v, e);
+}
+
+int cmd_deployment_recall(struct cli *c, struct err *e)
+{
+    const struct value *v = NULL;
+    int rc = proposal_write(c, "DELETE", NULL, &v, e);
+    if (!rc)
+        cli_done(c, v, "number", "the proposal for %s is dropped", cli_arg(c, 0));
+    return rc;
+}
+
+/* --- edit --- */
+
+static struct value *edit_add(struct cli *c, struct value *edits, const char *what, struct str role,
+                              struct str nodes)
+{
+    struct value *v = value_map(&c->mem);
+    value_put_text(&c->mem, v, "edit", what);
+    value_set(&c->mem, v, "role", value_str(&c->mem, role));
+    if (nodes.s)
+        value_set(&c->mem, v, "nodes", value_str(&c->mem, nodes));
+    value_add(&c->mem, edits, v);
+    return &edits->items[edits->n - 1];
+}
+
+/* ROLE=SELECTOR of --bind and --unbind. */
+static int edit_binding(struct cli *c, struct value *edits, const char *what, const char *s,
+                        struct err *e)
+{
+    const char *eq = strchr(s, '=');
+    if (!eq || eq == s || !eq[1]) {
+        err_set(e, ERR_INVALID, "--%s %s: not ROLE=SELECTOR", what, s);
+        return err_hint(e, "for example --%s web='web*'", what);
+    }
+    struct value *v = edit_add(c, edits, what, (struct str){s, (size_t)(eq - s)}, str_of(eq + 1));
+    if (strcmp(what, "unbind") == 0 && cli_has(c, "cascade"))
+        value_put_bool(&c->mem, v, "cascade", true);
+    return 0;
+}
+
+/* ROLE@SELECTOR:PATH=VALUE, or ROLE:PATH=VALUE for the deployment role. */
+static int edit_setting(struct cli *c, struct value *edits, const char *s, struct err *e)
+{
+    const char *colon = strchr(s, ':'), *at = colon ? memchr(s, '@', (size_t)(colon - s)) : NULL;
+    const struct value *patch;
+    if (!colon || colon == s || at == s) {
+        err_set(e, ERR_INVALID, "--set %s: not ROLE@SELECTOR:PATH=VALUE", s);
+        return err_hint(e, "for example --set web@n1:listen.port=8080, or --set web:listen.port=80 "
+                           "for the whole deployment");
+    }
+    int rc = cli_assignment(c, colon + 1, &patch, e);
+    if (rc)
+        return rc;
+    const char *end = at ? at : colon;
+    struct str nodes = at ? (struct str){at + 1, (size_t)(colon - at - 1)} : (struct str){NULL, 0};
+    struct value *v = edit_add(c, edits, "set-data", (struct str){s, (size_t)(end - s)}, nodes);
+    value_set(&c->mem, v, "data", patch);
+    return 0;
+}
+
+/* Data of roles that are bound in the same breath, as with `deployment bind`. */
+static int edit_file_data(struct cli *c, struct value *edits, const char *s, struct err *e)
+{
+    const char *eq = strchr(s, '=');
+    const struct value *data;
+    bool found = false;
+    if (!eq || eq == s) {
+        err_set(e, ERR_INVALID, "--data %s: not ROLE=FILE", s);
+        return -ERR_INVALID;
+    }
+    int rc = cli_read_data(c, eq + 1, &data, e);
+    for (uint32_t i = 0; !rc && i < edits->n; i++) {
+        struct value *v = &edits->items[i];
+        if (strcmp(value_as_text(value_get(v, "edit"), ""), "bind") != 0 ||
+            !str_eq(value_as_str(value_get(v, "role")), (struct str){s, (size_t)(eq - s)}))
+            continue;
+        value_set(&c->mem, v, "data", data);
+        found = true;
+    }
+    if (!rc && !found) {
+        err_set(e, ERR_INVALID, "--data %s: that role is not bound here", s);
+        return err_hint(e, "--set changes what is bound already");
+    }
+    return rc;
+}
+
+static int edits_from_file(struct cli *c, const char *file, struct value *edits, struct err *e)
+{
+    const struct value *doc;
+    int rc = cli_read_data(c, file, &doc, e);
+    if (rc)
+        return rc;
+    const struct value *list = value_get(doc, "edits");
+    if (!value_is(list, VALUE_LIST)) {
+        err_set(e, ERR_INVALID, "%s: no list of edits", file);
+        return err_hint(e, "edits: [{edit: bind, role: web, nodes: n1}]");
+    }
+    for (uint32_t i = 0; i < list->n; i++)
+        value_add(&c->mem, edits, &list->items[i]);
+    return 0;
+}
+
+static int edits_make(struct cli *c, struct value *edits, struct err *e)
+{
+    static const char *const options[] = {"file", "unbind", "bind", "data", "set"};
+    int rc = 0;
+    for (size_t o = 0; o < sizeof options / sizeof *options && !rc; o++) {
+        const char *s;
+        for (size_t i = 0; !rc && (s = cli_option_at(c, options[o], i)); i++)
+            rc = o == 0   ? edits_from_file(c, s, edits, e)
+                 : o <= 2 ? edit_binding(c, edits, options[o], s, e)
+                 : o == 3 ? edit_file_data(c, edits, s, e)
+                          : edit_setting(c, edits, s, e);
+    }
+    if (!rc && !edits->n) {
+        err_set(e, ERR_INVALID, "nothing to change");
+        return err_hint(e, "--bind, --unbind and --set say what, --file reads a list of edits");
+    }
+    return rc;
+}
+
+int cmd_deployment_edit(struct cli *c, struct err *e)
+{
+    struct value *body = value_map(&c->mem), *edits = value_list(&c->mem);
+    const struct value *v;
+    int rc = edits_make(c, edits, e);
+    value_set(&c->mem, body, "edits", edits);
+    if (!rc)
+        rc = proposal_write(c, "PATCH", body, &v, e);
+    if (!rc)
+        cli_done(c, v, "number",
+                 "proposal %" PRId64 " of %s has %" PRId64
+                 " entries; `anneal deployment diff %s` shows what it changes",
+                 number_of(v), cli_arg(c, 0), value_as_int(value_get(v, "entries"), 0),
+                 cli_arg(c, 0));
+    return rc;
+}
+
+/* --- diff --- */
+
+/* Values as `a.b: 1`, one a line; what is a map is gone into, as deep as it goes. */
+struct flat_job {
+    const struct value *before, *after;
+    const char *path;
+};
+
+static void leaf_say(struct cli *c, const struct flat_job *j)
+{
+    SCOPED_BUF(was);
+    SCOPED_BUF(now);
+    if (j->before)
+        json_write(&was, j->before, 0);
+    if (j->after)
+        json_write(&now, j->after, 0);
+    if (j->before && j->after)
+        cli_say(c, "      %s: %s -> %s", j->path, buf_str(&was).s, buf_str(&now).s);
+    else
+        cli_say(c, "      %s %s: %s", j->after ? "+" : "-", j->path,
+                j->after ? buf_str(&now).s : buf_str(&was).s);
+}
+
+static void keys_push(struct cli *c, const struct flat_job *j, struct flat_job **jobs, size_t *n,
+                      size_t *cap)
+{
+    const struct value *sides[] = {j->before, j->after};
+    for (int side = 0; side < 2; side++) {
+        const struct value *map = sides[side];
+        for (uint32_t i = 0; value_is(map, VALUE_MAP) && i < map->n; i++) {
+            const char *key = map->members[i].key;
+            if (side && value_get(j->before, key))
+                continue;
+            if (*n == *cap)
+                *jobs = vec_grow_(*jobs, cap, *n + 1, sizeof **jobs);
+            (*jobs)[(*n)++] = (struct flat_job){
+                value_get(j->before, key), value_get(j->after, key),
+                *j->path ? arena_printf(&c->mem, "%s.%s", j->path, key) : key};
+        }
+    }
+}
+
+static void data_say(struct cli *c, const struct value *before, const struct value *after)
+{
+    VEC(struct flat_job) jobs = {0};
+    before = value_is(before, VALUE_NULL) ? NULL : before;
+    after = value_is(after, VALUE_NULL) ? NULL : after;
+    vec_push(&jobs, ((struct flat_job){before, after, ""}));
+    while (jobs.n) {
+        struct flat_job j = jobs.at[--jobs.n];
+        if (j.before && j.after && value_equal(j.before, j.after))
+            continue;
+        if ((!j.before || value_is(j.before, VALUE_MAP)) &&
+            (!j.after || value_is(j.after, VALUE_MAP)))
+            keys_push(c, &j, &jobs.at, &jobs.n, &jobs.cap);
+        else
+            leaf_say(c, &j);
+    }
+    vec_done(&jobs);
+}
+
+static void names_say(struct cli *c, const char *what, const struct value *names)
+{
+    for (uint32_t i = 0; value_is(names, VALUE_LIST) && i < names->n; i++)
+        cli_say(c, "      %s %s", what, value_as_text(&names->items[i], ""));
+}
+
+static void change_say(struct cli *c, const struct value *v)
+{
+    const char *what = value_as_text(value_get(v, "change"), "");
+    const char *node = value_as_text(value_get(v, "node"), NULL);
+    const struct value *noderole = value_get(v, "noderole");
+    cli_say(c, "  %s %s%s%s%s",
+            *what == 'a'   ? "+"
+            : *what == 'r' ? "-"
+                           : "~",
+            value_as_text(value_get(v, "role"), ""), node ? "@" : " (the whole deployment)",
+            node ? node : "",
+            value_is(noderole, VALUE_INT)
+                ? arena_printf(&c->mem, "  noderole %" PRId64, noderole->i)
+                : "");
+    if (*what != 'r') {
+        data_say(c, value_get(v, "before"), value_get(v, "after"));
+        names_say(c, "needs", value_get(v, "gains"));
+        names_say(c, "no longer needs", value_get(v, "losses"));
+    }
+}
+
+static void conflict_say(struct cli *c, const struct value *v)
+{
+    const char *node = value_as_text(value_get(v, "node"), NULL);
+    cli_say(c, "  ! %s%s%s  changed here and, differently, since it was proposed",
+            value_as_text(value_get(v, "role"), ""), node ? "@" : "", node ? node : "");
+}
+
+static const char *side_name(struct cli *c, const struct value *v)
+{
+    return value_is(v, VALUE_MAP)
+               ? arena_printf(&c->mem, "%s %" PRId64, value_as_text(value_get(v, "state"), ""),
+                              number_of(v))
+               : "nothing";
+}
+
+int cmd_deployment_diff(struct cli *c, struct err *e)
+{
+    const struct value *v;
+    SCOPED_BUF(path);
+    buf_puts(&path, path_of(c, "/diff"));
+    if (cli_arg(c, 1))
+        http_query(&path, "from", cli_arg(c, 1));
+    if (cli_arg(c, 2))
+        http_query(&path, "to", cli_arg(c, 2));
+    int rc = cli_get(c, path.data, &v, e);
+    if (rc || cli_print_data(c, v, "changes.role"))
+        return rc;
+    const struct value *from = value_get(v, "from"), *to = value_get(v, "to");
+    const struct value *changes = value_get(v, "changes"), *conflicts = value_get(v, "conflicts");
+    int64_t was = value_as_int(value_get(from, "catalog"), 0);
+    int64_t now = value_as_int(value_get(to, "catalog"), 0);
+    cli_say(c, "%s: from %s to %s", cli_arg(c, 0), side_name(c, from), side_name(c, to));
+    if (was && now && was != now)
+        cli_say(c, "  catalog: generation %" PRId64 " -> %" PRId64, was, now);
+    for (uint32_t i = 0; value_is(changes, VALUE_LIST) && i < changes->n; i++)
+        change_say(c, &changes->items[i]);
+    for (uint32_t i = 0; value_is(conflicts, VALUE_LIST) && i < conflicts->n; i++)
+        conflict_say(c, &conflicts->items[i]);
+    lost_say(c, value_get(v, "lost"));
+    if (value_is(changes, VALUE_LIST) && !changes->n && was == now)
+        cli_say(c, "  nothing differs");
+    return 0;
+}
+
+/* --- commit, unbind --- */
+
+static int outcome_show(struct cli *c, const struct value *v, struct err *e)
+{
+    int64_t op = cli_operation_of(v), added = value_as_int(value_get(v, "added"), 0);
+    int64_t changed = value_as_int(value_get(v, "changed"), 0);
+    int64_t removed = value_as_int(value_get(v, "removed"), 0);
+    int64_t tasks = value_as_int(value_get(v, "tasks"), 0);
+    const char *figures = arena_printf(&c->mem,
+                                       "%" PRId64 " new, %" PRId64 " changed, %" PRId64
+                                       " removed; %" PRId64 " new task%s",
+                                       added, changed, removed, tasks, tasks == 1 ? "" : "s");
+    const char *s;
+    if (cli_has(c, "dry-run"))
+        s = arena_printf(&c->mem, "dry run: %s; nothing was changed", figures);
+    else if (op)
+        s = arena_printf(&c->mem, "operation %" PRId64 ": %s", op, figures);
+    else
+        s = arena_printf(&c->mem, "committed as %" PRId64 "; nothing that lives is concerned",
+                         number_of(value_get(v, "snapshot")));
+    return cli_outcome(c, v, "operation.id", s, e);
+}
+
+static void options_put(struct cli *c, struct value *body)
+{
+    const char *s = cli_word(c, "class");
+    if (s)
+        value_put_text(&c->mem, body, "class", s);
+    if (cli_has(c, "dry-run"))
+        value_put_bool(&c->mem, body, "dry_run", true);
+}
+
+int cmd_deployment_commit(struct cli *c, struct err *e)
+{
+    struct value *body = value_map(&c->mem);
+    const struct value *v;
+    options_put(c, body);
+    int rc = cli_send(c, "POST", path_of(c, "/commit"), body, &v, e);
+    return rc ? rc : outcome_show(c, v, e);
+}
+
+int cmd_deployment_unbind(struct cli *c, struct err *e)
+{
+    struct value *body = value_map(&c->mem), *bindings = value_list(&c->mem);
+    const struct value *v;
+    const char *s;
+    for (size_t i = 1; (s = cli_arg(c, i)); i++) {
+        const char *eq = strchr(s, '=');
+        struct value *b = value_map(&c->mem);
+        value_set(&c->mem, b, "role", value_str(&c->mem, (struct str){s, (size_t)(eq - s)}));
+        value_put_text(&c->mem, b, "nodes", eq + 1);
+        value_add(&c->mem, bindings, b);
+    }
+    value_set(&c->mem, body, "bindings", bindings);
+    options_put(c, body);
+    if (cli_has(c, "cascade"))
+        value_put_bool(&c->mem, body, "cascade", true);
+    if ((s = cli_option(c, "title")))
+        value_put_text(&c->mem, body, "title", s);
+    int rc = cli_send(c, "POST", path_of(c, "/unbind"), body, &v, e);
+    return rc ? rc : outcome_show(c, v, e);
+}

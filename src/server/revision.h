@@ -1,0 +1,42 @@
+/* revision.h - from what a deployment wanted to what it wants now: the plan, and its application
+ *
+ * A revision is made of the head of a deployment and the map that shall be its next.  Making it
+ * changes nothing; applying it changes the engine, the inventory and the documents of what lives in
+ * one group.  All of that happens between two events of the loop, so what the plan was made from is
+ * what it is applied to.  The map itself becomes the head by the caller's hand, in the same group:
+ * revision_settle() then notes what binding added to it.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_REVISION_H
+#define SERVER_REVISION_H
+
+#include "server/server_i.h"
+
+struct revision_loss { /* a noderole of another deployment that loses a parent */
+    uint32_t child;
+    uint64_t parent; /* key */
+};
+struct revision {
+    struct server *server;
+    struct arena *mem;
+    const struct catalog *catalog;
+    uint32_t deployment;
+    const struct pmap *now; /* lent until it is applied */
+    struct snapshot_changes diff;
+    struct plan *plan;
+    VEC(struct revision_loss) losses;
+};
+/* renew: what stays is brought to this catalog too.  ERR_REFUSED, ERR_CONFLICT and what
+ * planner_revise() says; nothing to undo. */
+int revision_make(struct revision *r, struct server *s, struct arena *mem, const struct catalog *c,
+                  uint32_t deployment, const struct pmap *now, bool renew, struct err *e);
+void revision_done(struct revision *r);
+/* Does it come to anything for what lives? */
+bool revision_is_empty(const struct revision *r);
+/* One operation of that kind; its id. */
+int revision_apply(struct revision *r, const struct server_call *c, const char *kind,
+                   const char *title, uint32_t *ret_op, struct err *e);
+/* After the map has become the head. */
+int revision_settle(struct revision *r, const struct server_call *c, struct err *e);
+
+#endif
