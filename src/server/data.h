@@ -64,8 +64,12 @@ void data_shared_changed(struct server *s, uint32_t deployment, struct str role,
                          struct sight_paths paths);
 /* What is said of a node differs. */
 void data_node_changed(struct server *s, uint32_t node);
-/* These may see something else now; sorted on return. */
+/* These may see something else now; sorted on return.  Who has never run and waits for others is
+ * left out: what it sees is told once, when the last of them is done. */
 void data_tell(struct server *s, uint32_t *ids, size_t n);
+/* A result is about to be applied that ends the run of a noderole, unless it has other tasks to do:
+ * those who wait for nobody else are told what they will see. */
+void data_completes(struct server *s, uint32_t noderole, uint32_t task);
 /* The inputs that a noderole would have with this user data. */
 int data_user_inputs(struct server *s, uint32_t noderole, const struct value *user,
                      uint64_t *ret_digest, struct err *e);

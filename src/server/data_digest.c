@@ -4,6 +4,10 @@
  * who needs one sees its block among its peers, and nothing of what that one needs.  Only those
  * whose role has a changed path among its inputs are looked at again, and only those whose digest
  * then differs are told; where no role of the catalog has such a path nobody is even visited.
+ *
+ * A noderole that waits for its first run is told late: just before the last of its parents is
+ * done. A thousand members of a cluster would else each tell a thousand that need it, for nothing.
+ * Nothing has to be remembered for that, so it is the same after a restart.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/data_i.h"
@@ -139,8 +143,13 @@ static int by_id(const void *x, const void *y)
     return (*p > *q) - (*p < *q);
 }
 
+static bool waits_for_others(const struct noderole_view *v)
+{
+    return v->run_count == 0 && v->state == NODEROLE_BLOCKED && v->gate > 0;
+}
+
 /* All digests first: telling moves states, and what is seen must be of one moment. */
-void data_tell(struct server *s, uint32_t *ids, size_t n)
+static void tell(struct server *s, uint32_t *ids, size_t n, bool waiting)
 {
     VEC(struct told) told = {0};
     struct commit_note note = server_note(NULL, NULL);
@@ -153,7 +162,8 @@ void data_tell(struct server *s, uint32_t *ids, size_t n)
         for (size_t i = 0; i < n; i++) {
             struct noderole_view v;
             uint64_t digest;
-            if (!anneal_noderole(s->engine, ids[i], &v) || v.target == TARGET_ABSENT)
+            if (!anneal_noderole(s->engine, ids[i], &v) || v.target == TARGET_ABSENT ||
+                (!waiting && waits_for_others(&v)))
                 continue;
             if (data_look_inputs(&l, ids[i], &digest, &e) < 0)
                 log_err(LOG_ERROR, "data.inputs", &e);
@@ -167,6 +177,43 @@ void data_tell(struct server *s, uint32_t *ids, size_t n)
             log_err(LOG_ERROR, "data.told", &e);
     }
     vec_done(&told);
+}
+
+void data_tell(struct server *s, uint32_t *ids, size_t n)
+{
+    tell(s, ids, n, false);
+}
+
+static bool ends_run(const struct server *s, uint32_t noderole, uint32_t task)
+{
+    struct noderole_view v;
+    if (!anneal_noderole(s->engine, noderole, &v))
+        return false;
+    for (uint32_t id = v.first_task; id < v.first_task + v.n_tasks; id++) {
+        struct task_view t;
+        if (id != task && anneal_task(s->engine, id, &t) &&
+            !task_state_passed((enum task_state)t.state))
+            return false;
+    }
+    return true;
+}
+
+void data_completes(struct server *s, uint32_t noderole, uint32_t task)
+{
+    VEC(uint32_t) ids = {0};
+    uint32_t n;
+    if (!data_wanted(s, data_everything) || !ends_run(s, noderole, task))
+        return;
+    const uint32_t *children = anneal_children(s->engine, noderole, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct noderole_view v;
+        if (anneal_noderole(s->engine, children[i], &v) && waits_for_others(&v) && v.gate == 1 &&
+            data_role_get(s, s->inv.noderoles.at[children[i]].role)->paths.n > 0)
+            vec_push(&ids, children[i]);
+    }
+    if (ids.n > 0)
+        tell(s, ids.at, ids.n, true);
+    vec_done(&ids);
 }
 
 static void tell_touched(struct server *s, struct data_touched *t)

@@ -169,6 +169,8 @@ static void touched_by_change(struct planned *p, struct data_touched *t,
     }
     if (c->what & (PLAN_C_DATA | PLAN_C_DEFS | PLAN_C_TASKS))
         data_touched_add(t, c->noderole); /* its role may have other attributes by now */
+    if (c->what & PLAN_C_PARENTS)
+        data_touched_add(t, c->noderole); /* it may not have been told yet, and start with this */
     for (uint32_t i = 0; i < c->n_gains; i++)
         touched_by_parent(p, t, c->noderole, c->gains[i]);
     for (uint32_t i = 0; i < c->n_losses; i++)

@@ -147,6 +147,8 @@ static int on_result(struct server *s, const struct taskmsg *m)
         ev.flag = OUTCOME_FAILED;
         snprintf(text, sizeof text, "%.250s", e.text);
     }
+    if (current && ev.flag == OUTCOME_OK)
+        data_completes(s, v.noderole, m->task);
     note.text = text;
     s->results++;
     s->stale_results += !current;
