@@ -66,7 +66,7 @@ is "$(live)" "db-n1.t:db;web-n1.t:hello 8080;web-n2.t:hello 90;web-n3.t:hello 91
 d propose shop >/dev/null; d edit shop --set web@n2.t:port=70 >/dev/null
 anneal -q noderole set "$(anneal noderole list --role web --node n2.t -o json | jq '.items[0].id')" port=71 --wait >/dev/null 2>&1
 out=$(d commit shop); has "$out" "web@n2.t" "of the same entry, differently, they are refused by name"
-out=$(d diff shop); has "$out" "! web@n2.t" "the diff shows the conflict"
+out=$(d diff shop); has "$out" "! web@n2.t" "the diff shows the conflict"; has "$out" "port: 71 -> 70" "with both values"
 d recall shop >/dev/null; ok $? "recalled"
 runs >/dev/null
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs/tutorial.md, as written: every command, in order, and what it prints.
+# docs/tutorial.md, as written: every command, in order, and what it prints.  TUTORIAL names another page.
 . "$(dirname "$0")/lib.sh"
 
 # The page is read in a clone; this is one, with the programs that are built already.
@@ -7,7 +7,9 @@ mkdir -p "$work/clone/build"
 cp -r "$top/quickstart" "$top/tools" "$top/examples" "$work/clone/" || exit 1
 ln -s "$bin" "$work/clone/build/bin"
 cd "$work/clone" || exit 1
+runner=
 clone_finish() {
+    [ -n "$runner" ] && kill "$runner" 2>/dev/null && wait "$runner"
     server_pid=$(cat "$work/clone/.quickstart/pid" 2>/dev/null)
     finish
 }
@@ -17,4 +19,9 @@ trap 'exit 1' INT TERM HUP
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])') || exit 1
 export ANNEAL_SERVER=http://127.0.0.1:$port ANNEAL_BIN_DIR=$work/clone/build/bin
 unset ANNEAL_TOKEN_FILE ANNEAL_TOKEN
-python3 "$top/tests/e2e/tutorial.py" "${TUTORIAL:-$top/docs/tutorial.md}" 55
+python3 "$top/tests/e2e/tutorial.py" "${TUTORIAL:-$top/docs/tutorial.md}" 55 &
+runner=$!
+wait $runner
+code=$?
+runner=
+exit $code

@@ -89,14 +89,15 @@ class Shell:
         return text.splitlines(), None
 
     def close(self):
-        self.bash.stdin.close()
-        self.bash.wait()
+        """Ends it and what it may still run, but nothing that made itself a session of its own."""
         self.late.cancel()
+        if self.bash.poll() is None:
+            os.killpg(self.bash.pid, signal.SIGKILL)
+        self.bash.wait()
 
 
-def main():
-    steps = steps_read(sys.argv[1])
-    shell = Shell(float(sys.argv[2]))
+def steps_run(steps, shell):
+    """How many of them failed; what comes after one that never ends is not run."""
     failures = 0
     for number, step in enumerate(steps, 1):
         got, status = shell.run(step.command)
@@ -109,7 +110,19 @@ def main():
             ending = 'it did not end in time' if status is None else f'its exit status is {status}'
             for line in [f'$ {step.command}', ending] + output_difference(step.wanted, got):
                 print('#   ' + line.replace('\n', '\n#   '), flush=True)
-    shell.close()
+        if status is None:
+            break
+    return failures
+
+
+def main():
+    steps = steps_read(sys.argv[1])
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    shell = Shell(float(sys.argv[2]))
+    try:
+        failures = steps_run(steps, shell)
+    finally:
+        shell.close()
     print(f'1..{len(steps)}')
     sys.exit(failures > 0 or not steps)
 
