@@ -55,7 +55,7 @@ static void send_task(struct server *s, struct data_look *look, struct arena *me
     if (!anneal_task(s->engine, d->task, &t) ||
         !anneal_attempt_open(s->engine, d->task, d->attempt))
         return; /* lost or stopped in the meantime */
-    if (!t.noderole) { /* replaced in the meantime: nobody wants what it would do */
+    if (!t.noderole || (t.superseded_runs && d->asks == 0)) { /* nobody wants what it would do */
         refuse_task(s, d, "it was replaced before it was sent");
         return;
     }
