@@ -74,8 +74,6 @@ int draft_bind(struct draft *d, const struct bind_item *items, uint32_t n_items,
     for (uint32_t i = 0; rc >= 0 && i < plan->n_noderoles; i++)
         rc = new_entry(d, &o, plan, i,
                        u64map_get(&requested, new_key(d, &plan->noderoles[i]), NULL), e);
-    if (rc >= 0 && plan->n_noderoles)
-        rc = face_plan_try(d->server, plan, e); /* hooks may refuse it; nothing else of them stays */
     u64map_done(&requested);
     outlook_done(&o);
     return rc < 0 ? rc : 0;
