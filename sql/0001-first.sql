@@ -295,6 +295,14 @@ CREATE TABLE snapshot (
     message TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE role_store (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    rev INTEGER NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE idempotent (
     id INTEGER PRIMARY KEY,
     tenant INTEGER NOT NULL,

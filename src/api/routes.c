@@ -111,6 +111,8 @@ static const struct api_route routes[] = {
 {API_GET, "/v1/roles", OP(role_list), DOC("catalog", "List roles"), FOR(READ), LIST_OF("Role")},
 {API_GET, "/v1/roles/{role}", OP(role_get), DOC("catalog", "Read a role"), FOR(READ),
  GIVES("Role", API_200)},
+{API_GET, "/v1/roles/{role}/store", OP(role_store),
+ DOC("catalog", "Read what hooks of a role keep"), FOR(READ), GIVES("RoleStore", API_200)},
 {API_POST, "/v1/roles/{role}/rerun", OP(role_rerun),
  DOC("catalog", "Run a role again where it is bound"), FOR(OPERATE), TAKES("RoleRerun"),
  GIVES("Operation", API_200 | API_202), FLAGS(API_BODY_OPTIONAL), REFUSES(API_409 | API_422)},

@@ -70,7 +70,8 @@ enum event_field {
     X(CATALOG, "catalog.loaded", EVF_ID)                                                           \
     X(TOKEN, "token.changed", EVF_ID)                                                              \
     X(SERVER, "server.started", EVF_N)                                                             \
-    X(STALLED, "operation.stalled", EVF_ID)
+    X(STALLED, "operation.stalled", EVF_ID)                                                        \
+    X(HOOK, "hook.failed", EVF_ID) /* noderole, 0 if none; what else is known comes with it */
 
 enum event_kind {
 #define X(id, name, fields) EVENT_##id,

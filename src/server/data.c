@@ -75,9 +75,8 @@ void data_row_put(struct server *s, uint32_t noderole)
     commit_row(s->commit, ROWS_DOCUMENT, ROW_UPDATE, &row);
 }
 
-/* A copy of the map with the value at a path set or, for NULL, taken away. */
-static const struct value *edited(struct arena *mem, const struct value *map, struct str path,
-                                  const struct value *v, struct err *e)
+const struct value *data_edited(struct arena *mem, const struct value *map, struct str path,
+                                const struct value *v, struct err *e)
 {
     struct str key = path, rest = {"", 0};
     const char *slash = memchr(path.s, '/', path.n);
@@ -99,7 +98,7 @@ static const struct value *edited(struct arena *mem, const struct value *map, st
                     key.s);
             return NULL;
         }
-        if (!(v = inner || v ? edited(mem, inner, rest, v, e) : NULL) && e->code)
+        if (!(v = inner || v ? data_edited(mem, inner, rest, v, e) : NULL) && e->code)
             return NULL;
     }
     if (v)
@@ -115,7 +114,7 @@ int data_system_edit(struct server *s, uint32_t noderole, const struct data_edit
     const struct value *doc = view_json(&mem, s->inv.noderoles.at[noderole].system);
     err_clear(e);
     for (uint32_t i = 0; i < n_edits; i++)
-        if (!(doc = edited(&mem, doc, edits[i].path, edits[i].v, e)))
+        if (!(doc = data_edited(&mem, doc, edits[i].path, edits[i].v, e)))
             return err_wrap(e, "system data of %s", view_noderole_name(s, &mem, noderole));
     json_write_canonical(&text, doc);
     if (text.len > DESIRE_DOC_BYTES)

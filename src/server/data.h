@@ -41,6 +41,10 @@ struct data_edit {
     struct str path;       /* keys with slashes between them: "network/address" */
     const struct value *v; /* NULL: what is there goes */
 };
+/* A copy of the map with the value at a path set or, for NULL, taken away; NULL and ERR_INVALID for
+ * a path through something that is no map.  e must be clear. */
+const struct value *data_edited(struct arena *mem, const struct value *map, struct str path,
+                                const struct value *v, struct err *e);
 /* Changes of system data, all of them or none.  1 if that is a change; ERR_INVALID for a path
  * through something that is no map, ERR_LIMIT for data that grow too large. */
 int data_system_edit(struct server *s, uint32_t noderole, const struct data_edit *edits,

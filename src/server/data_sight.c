@@ -87,6 +87,7 @@ static bool look_noderole(void *ctx, uint32_t id, struct sight_noderole *ret)
                                        .deployment = n->deployment,
                                        .cohort = n->cohort,
                                        .member = n->flags & NODEROLE_F_CLUSTER,
+                                       .system = hook_planned(s, id),
                                        .user = planned_user(l, i, n->user)};
         return true;
     }

@@ -141,17 +141,30 @@ int face_plan_room(const struct server *s, const struct plan *plan, struct err *
     return err_hint(e, "raise max_tasks in the configuration");
 }
 
+static void plan_reserve(const struct server *s, struct plan *plan)
+{
+    plan_rebase(plan, anneal_def_end(s->engine), anneal_noderole_end(s->engine),
+                anneal_task_end(s->engine), anneal_span_end(s->engine), anneal_pool_end(s->engine));
+}
+
+int face_plan_try(struct server *s, struct plan *plan, struct err *e)
+{
+    plan_reserve(s, plan);
+    return hook_before(s, HOOK_ON_PROPOSED, plan, e);
+}
+
 int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
                     const struct face_work *w, uint32_t *ret_op, struct err *e)
 {
     int rc = face_plan_room(s, plan, e);
     if (rc < 0)
         return rc;
-    plan_rebase(plan, anneal_def_end(s->engine), anneal_noderole_end(s->engine),
-                anneal_task_end(s->engine), anneal_span_end(s->engine), anneal_pool_end(s->engine));
+    plan_reserve(s, plan);
     /* What only adds was proved by the planner; what lives may object to a change. */
     rc = plan->n_changes ? anneal_plan_check(s->engine, plan, e) : 0;
     *ret_op = OPERATION_STANDING;
+    if (rc >= 0)
+        rc = hook_before(s, HOOK_ON_COMMIT, plan, e);
     if (rc >= 0)
         rc = data_plan_digests(s, plan, w->deployment, w->head, e);
     if (rc >= 0 && w->kind)
@@ -166,6 +179,7 @@ int face_plan_apply(struct server *s, const struct server_call *c, struct plan *
     if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
         return rc;
     inventory_add_plan(&s->inv, plan);
+    hook_after(s);
     return 0;
 }
 
@@ -211,6 +225,8 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
         title = arena_printf(c->mem, "bind %u noderoles in %s", plan->n_noderoles,
                              s->inv.deployments.at[id].name);
     struct face_work work = {"bind", title, (enum start_class) class, 0, 0, NULL};
+    if (dry && (rc = face_plan_try(s, plan, e)) < 0)
+        return rc;
     if (!dry && ((rc = wish_check(s, id, plan, e)) < 0 ||
                  (rc = face_plan_apply(s, c, plan, &work, &op, e)) < 0 ||
                  (rc = wish_bound(s, c, &req, plan, title, op, e)) < 0))

@@ -263,6 +263,8 @@ int server_deployment_commit(struct server *s, const struct server_call *c, stru
                                      : arena_printf(c->mem, "commit %u of %s", p->number,
                                                     s->inv.deployments.at[deployment].name);
     rc = revision_make(&rev, s, c->mem, catalog, deployment, root, true, e);
+    if (rc >= 0 && dry)
+        rc = face_plan_try(s, rev.plan, e);
     if (rc >= 0 && !dry && !revision_is_empty(&rev))
         rc = revision_apply(&rev, c, "commit", title, &op, e);
     if (rc < 0 || dry) {

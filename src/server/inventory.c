@@ -125,7 +125,8 @@ void inventory_drop_noderole(struct inventory *v, uint32_t id)
     free(n->user);
     free(n->system);
     free(n->wall);
-    *n = (struct inv_noderole){.role = n->role, .deployment = n->deployment, .gone = true};
+    *n = (struct inv_noderole){
+        .role = n->role, .node = n->node, .deployment = n->deployment, .gone = true};
 }
 
 void inventory_add_def(struct inventory *v, uint32_t id, const struct row_def *r)
@@ -188,9 +189,11 @@ void inventory_add_plan(struct inventory *v, const struct plan *p)
     }
     for (uint32_t i = 0; i < p->n_pools; i++)
         inventory_add_pool(v, p->base_pool + i, p->pools[i].name, (struct str){"", 0});
-    for (uint32_t i = 0; i < p->n_noderoles; i++)
+    for (uint32_t i = 0; i < p->n_noderoles; i++) {
         inventory_add_noderole(v, p->base_noderole + i, p->noderoles[i].role,
                                p->noderoles[i].deployment, p->noderoles[i].user);
+        v->noderoles.at[p->base_noderole + i].node = p->noderoles[i].node;
+    }
 }
 
 void inventory_add_node(struct inventory *v, uint32_t id, struct str name)
@@ -285,6 +288,7 @@ static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
         const struct row_noderole *r = row;
         AT_LEAST(v->noderoles, r->id);
         v->noderoles.at[r->id].role = inventory_role(v, r->role);
+        v->noderoles.at[r->id].node = r->node;
         break;
     }
     case ROWS_DOCUMENT: {

@@ -200,7 +200,9 @@ static int node_drop(struct server *s, const struct server_call *c, uint32_t id,
 {
     struct event ev = {.kind = EVENT_NODE_GONE, .id = id};
     struct commit_note note = server_note(c, NULL);
-    /* on_node_delete: here the node is still there, and nothing is on it any more. */
+    SCOPED_ARENA(mem);
+    if (hook_watched(s, HOOK_ON_NODE_DELETE))
+        hook_node(s, HOOK_ON_NODE_DELETE, id, NULL, view_node(s, &mem, id));
     int rc = server_apply(s, &ev, &note, NULL, e);
     if (rc < 0)
         return rc;

@@ -85,6 +85,7 @@ int server_apply(struct server *s, struct event *ev, const struct commit_note *n
     if (r < 0)
         return r;
     const struct effects *fx;
+    hook_settle(s); /* of the events before, now that all about them is known */
     ev->at_ms = server_now(s);
     r = commit_event(s->commit, ev, note, &fx, e);
     if (r >= 0 && fx->stalled) {
@@ -93,8 +94,10 @@ int server_apply(struct server *s, struct event *ev, const struct commit_note *n
         log_line(LOG_WARN, "operation.stalled", LOGI("operation", fx->stalled));
         commit_inventory(s->commit, &stalled, &by_us);
     }
-    if (r >= 0)
+    if (r >= 0) {
+        hook_collect(s, ev, fx);
         forget_removed(s, fx);
+    }
     if (r >= 0 && ret_fx)
         *ret_fx = fx;
     if (r >= 0)
@@ -212,6 +215,7 @@ static void forget(struct server *s)
     anneal_free(s->engine);
     inventory_done(&s->inv);
     desire_free(s->desire);
+    hooks_free(s->hooks);
     lease_free(s->lease);
     catalog_forget(s);
     free(s->catalog_origin);
@@ -221,6 +225,7 @@ static void forget(struct server *s)
     s->commit = NULL;
     s->engine = NULL;
     s->desire = NULL;
+    s->hooks = NULL;
     s->lease = NULL;
     s->catalog_origin = NULL;
     s->ack_open = s->ack_flying = 0;
@@ -245,6 +250,7 @@ int server_restore(struct server *s, struct err *e)
     struct row_meta meta;
     forget(s);
     s->data = data_new();
+    s->hooks = hooks_new(s);
     int r = restore_engine(s->store, &s->engine_options, &s->engine, &s->commit, &meta, e);
     if (r < 0)
         return r;
@@ -259,6 +265,8 @@ int server_restore(struct server *s, struct err *e)
     node_leave_load(s);
     s->desire = desire_new(note_row, s);
     if ((r = desire_load(s->desire, s->store, e)) < 0)
+        return r;
+    if ((r = hook_stores_load(hook_stores_of(s), s->store, e)) < 0)
         return r;
     if (meta.catalog && (r = store_range(s->store, ROWS_CATALOG, meta.catalog, meta.catalog, false,
                                          1, load_catalog_row, s, e)) < 0)

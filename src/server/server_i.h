@@ -18,6 +18,7 @@
 #include "server/commit.h"
 #include "server/data.h"
 #include "server/desire.h"
+#include "server/hooks.h"
 #include "server/lease.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -42,6 +43,7 @@ struct inv_deployment {
 };
 struct inv_noderole {
     uint32_t role; /* index into inventory.role_names */
+    uint32_t node;
     bool gone;     /* it was removed; tasks of it are still told by its role's name */
     uint32_t deployment, rev;
     char *user, *system, *wall; /* JSON maps, NULL: empty; changed through data.h */
@@ -172,6 +174,7 @@ struct server {
     struct commit *commit;
     struct inventory inv;
     struct desire *desire;      /* what is wanted */
+    struct hooks *hooks;
     struct data *data;          /* what can be made again of all this, for runs to see */
     struct catalog *catalog;    /* the newest generation; NULL: none loaded yet */
     struct catalog *builtin;    /* what is there before one is */
@@ -411,6 +414,8 @@ struct face_work {
 };
 int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
                     const struct face_work *w, uint32_t *ret_op, struct err *e);
+/* Would hooks refuse it?  For dry runs and proposals; nothing is kept. */
+int face_plan_try(struct server *s, struct plan *plan, struct err *e);
 
 /* More views, for lists and explanations.  Names are borrowed until the next write; NULL for
  * nobody. */

@@ -26,7 +26,8 @@
     X(DEAF, "deaf", 0)       /* a run does not end when told to */                                 \
     X(CRASH, "crash", 0)     /* the server dies between any two of its steps */                    \
     X(REFUSE, "refuse", 0)   /* the store refuses a commit */                                      \
-    X(UNKNOWN, "unknown", 0) /* the store commits and says that it failed */
+    X(UNKNOWN, "unknown", 0) /* the store commits and says that it failed */                       \
+    X(HOOKS, "hooks", 0)     /* hooks set data and ask for runs */
 #define SIM_STRIKES(X)                                                                             \
     X(WORKER, "worker", 2) /* a worker dies with all it holds */                                   \
     X(CAPACITY, "capacity", 2)                                                                     \

@@ -16,6 +16,8 @@
 #include "model/plan.h"
 #include "model/taskmsg.h"
 #include "server/commit.h"
+#include "server/hook_round.h"
+#include "server/hook_store.h"
 #include "server/lease.h"
 #include "sim/sim.h"
 #include "store/store.h"
@@ -145,6 +147,8 @@ struct sim_server {
     struct anneal *engine;
     struct commit *commit;
     struct lease *lease;
+    struct hook_rounds rounds;
+    struct hook_stores *stores;
     struct group *group; /* closed, being written */
     size_t slice;        /* next of its transactions */
     uint64_t durable;    /* last group that is */
@@ -255,6 +259,17 @@ int sim_server_feed(struct sim *s, struct event *ev, const struct commit_note *n
 void sim_server_result(struct sim *s, const struct agenda_item *m);
 void sim_server_beat(struct sim *s, const struct agenda_item *m);
 void sim_server_leases(struct sim *s);
+
+/* An event that belongs to the step under way: as above, without dying in between. */
+int sim_server_apply(struct sim *s, struct event *ev, const struct commit_note *note);
+
+/* sim_hooks.c */
+void sim_hooks_boot(struct sim *s);
+void sim_hooks_load(struct sim *s); /* from what is stored */
+void sim_hooks_drop(struct sim_server *v);
+void sim_hooks_collect(struct sim *s, const struct event *ev, const struct effects *fx);
+void sim_hooks_settle(struct sim *s);
+void sim_hooks_check(struct sim *s, const char *when);
 
 /* sim_commit.c: groups out, death and return */
 void sim_server_boot(struct sim *s);

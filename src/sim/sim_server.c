@@ -12,7 +12,7 @@ bool sim_server_ready(const struct sim *s)
     return s->server.up && !commit_must_wait(s->server.commit);
 }
 
-int sim_server_feed(struct sim *s, struct event *ev, const struct commit_note *note)
+int sim_server_apply(struct sim *s, struct event *ev, const struct commit_note *note)
 {
     struct sim_server *v = &s->server;
     const struct effects *fx = NULL;
@@ -34,7 +34,17 @@ int sim_server_feed(struct sim *s, struct event *ev, const struct commit_note *n
             vec_push(&v->stops_open, fx->stops.at[i]);
         sim_check_step(s, ev, fx);
     }
-    sim_server_close_soon(s);
+    sim_hooks_collect(s, ev, fx);
+    return 0;
+}
+
+int sim_server_feed(struct sim *s, struct event *ev, const struct commit_note *note)
+{
+    int r = sim_server_apply(s, ev, note);
+    if (r < 0)
+        return r;
+    sim_server_close_soon(s); /* the first event of a group sets its time */
+    sim_hooks_settle(s);
     sim_server_micro_step(s);
     return 0;
 }

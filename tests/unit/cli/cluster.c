@@ -56,6 +56,8 @@ static const struct {
      LIST("{\"name\":\"site\",\"version\":\"1\",\"description\":\"ours\",\"roles\":[\"web\"]}")},
     {"GET /v1/roles", 200, LIST(ROLE)},
     {"GET /v1/roles/web", 200, ROLE},
+    {"GET /v1/roles/web/store", 200,
+     "{\"role\":\"web\",\"rev\":4,\"store\":{\"taken\":{\"n1\":\"10.0.0.1\"}}}"},
     {"POST /v1/roles/web/rerun", 202, OPERATION_JSON("running", 1, 0, 1)},
     {"GET /v1/jigs", 200, LIST(JIG)},
     {"GET /v1/jigs/ssh", 200, JIG},

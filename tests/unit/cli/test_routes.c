@@ -72,6 +72,7 @@ static const struct {
     {"role", "list", "role list", 0},
     {"role", "show", "role show web", 0},
     {"role", "rerun", "role rerun web", 0},
+    {"role", "store", "role store web", 0},
     {"jig", "list", "jig list", 0},
     {"jig", "show", "jig show ssh", 0},
     {"jig", "enable", "jig enable ssh", 0},

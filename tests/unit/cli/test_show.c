@@ -127,6 +127,9 @@ static const struct {
                       "provides     http\n"
                       "\nattributes\n  port:\n    default: 80\n"
                       "\nactions\n  converge: []\n"},
+    {"role store web", "role      web\n"
+                       "revision  4\n"
+                       "\nstore\n  taken:\n    n1: 10.0.0.1\n"},
     {"jig list", "NAME  ACTIVE  IMPLEMENTATION  IMPLEMENTOR  REACHES  WORKERS  RUNNING  WAITING\n"
                  "ssh   no      script          -            node           2        1        3\n"},
     {"jig show ssh", "name            ssh\n"

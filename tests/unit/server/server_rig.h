@@ -300,7 +300,7 @@ static const struct value *rig_at(const struct rig *g, const char *path)
 {
     return value_at(g->reply.body, path);
 }
-static const char *rig_text(const struct rig *g, const char *path)
+__attribute__((unused)) static const char *rig_text(const struct rig *g, const char *path)
 {
     return value_as_text(rig_at(g, path), NULL);
 }
