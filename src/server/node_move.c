@@ -77,6 +77,10 @@ int node_move(struct server *s, const struct server_call *c, uint32_t node, uint
         }
     }
     desire_release(s->desire);
+    for (uint32_t id = anneal_node_first_noderole(s->engine, node); id && rc >= 0;
+         id = anneal_node_next_noderole(s->engine, id))
+        if (s->inv.noderoles.at[id].deployment == to)
+            data_moved(s, id);
     *ret_left = left;
     return rc;
 }

@@ -339,16 +339,6 @@ static uint32_t open_commit(const struct revision *r)
     return open ? head->operation : 0;
 }
 
-/* Only now does everybody see what the digests of the plan were made of. */
-static void keep_documents(struct revision *r)
-{
-    for (uint32_t i = 0; i < r->plan->n_changes; i++) {
-        const struct plan_change *c = &r->plan->changes[i];
-        if (c->what & PLAN_C_DATA)
-            (void)data_layer_put(r->server, c->noderole, DATA_USER, c->user);
-    }
-}
-
 int revision_apply(struct revision *r, const struct server_call *c, const char *kind,
                    const char *title, uint32_t *ret_op, struct err *e)
 {
@@ -385,7 +375,7 @@ int revision_settle(struct revision *r, const struct server_call *c, struct err 
 {
     struct desire_author by = wish_author(r->server, c, "");
     int rc = 0;
-    keep_documents(r);
+    data_plan_keep(r->server, r->plan); /* only now everybody sees what its digests are of */
     for (uint32_t i = 0; i < r->plan->n_noderoles && rc >= 0; i++)
         rc = wish_settle_parents(r->server, c, &by, r->plan->base_noderole + i, e);
     for (uint32_t i = 0; i < r->plan->n_needs && rc >= 0; i++)
