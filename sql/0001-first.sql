@@ -178,7 +178,6 @@ CREATE TABLE noderole (
     incarnation INTEGER NOT NULL,
     operation INTEGER NOT NULL,
     run_count INTEGER NOT NULL,
-    exports INTEGER NOT NULL,
     data INTEGER NOT NULL,
     inputs INTEGER NOT NULL
 ) STRICT;
@@ -294,6 +293,14 @@ CREATE TABLE snapshot (
     operation INTEGER NOT NULL,
     ended_ms INTEGER NOT NULL,
     message TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE role_store (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    rev INTEGER NOT NULL,
+    body TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE idempotent (

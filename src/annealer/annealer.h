@@ -58,8 +58,9 @@ struct task_view {
 struct noderole_view {
     uint32_t id, node, operation, first_task, n_tasks, cohort, generation, incarnation, run_count;
     uint32_t parents_out;
+    uint32_t gate; /* need-parents whose tasks have not all passed */
     uint8_t state, target, reason, flags;
-    uint64_t exports, data;
+    uint64_t data; /* digest of its inputs */
 };
 struct node_view {
     uint32_t id, slots, used, errors, noderoles;

@@ -36,14 +36,13 @@ enum {                         /* noderole.mode */
        MODE_REFRESH = 1u << 0, /* in service and running again: STALE */
        MODE_AGAIN = 1u << 1,   /* one more run after this one */
        MODE_FORCED = 1u << 2,  /* no early cut-off in this run */
-       MODE_EXPORTS = 1u << 3, /* exports changed in this run */
-       MODE_BEGUN = 1u << 4,   /* a task of this run was started */
-       MODE_AGAIN_FORCED = 1u << 5,
+       MODE_BEGUN = 1u << 3,   /* a task of this run was started */
+       MODE_AGAIN_FORCED = 1u << 4,
        MODE_DERIVE = 1u << 7, /* in the derive list (not stored) */
 };
 enum { MODE_STORED = 0x7f };
 struct noderole {
-    uint64_t exports, data, inputs;
+    uint64_t data, inputs;
     uint32_t node, op, cohort, generation, incarnation, run_count;
     uint32_t first_task;
     uint32_t next_on_node;

@@ -20,7 +20,7 @@ uint64_t ripple_inputs(const struct anneal *a, uint32_t id)
     uint64_t h = mix64(0x616e6e65616cull, a->noderoles.at[id].data);
     for (uint32_t i = 0; i < n; i++) {
         const struct noderole *p = &a->noderoles.at[parents[i]];
-        h = mix64(mix64(mix64(h, parents[i]), p->incarnation), p->exports);
+        h = mix64(mix64(h, parents[i]), p->incarnation);
     }
     return h;
 }

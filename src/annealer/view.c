@@ -48,11 +48,11 @@ bool anneal_noderole(const struct anneal *a, uint32_t id, struct noderole_view *
                                 .incarnation = nr->incarnation,
                                 .run_count = nr->run_count,
                                 .parents_out = nr->parents_out,
+                                .gate = nr->gate,
                                 .state = nr->state,
                                 .target = nr->target,
                                 .reason = nr->reason,
                                 .flags = nr->flags,
-                                .exports = nr->exports,
                                 .data = nr->data};
     return true;
 }

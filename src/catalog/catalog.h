@@ -24,6 +24,7 @@
 #include "base/map.h"
 #include "base/str.h"
 #include "base/value.h"
+#include "model/hooks.h"
 
 #define CATALOG_NONE UINT32_MAX
 /* The role that stands for the machine itself: bound when a node is made, needed by all else on it.
@@ -101,6 +102,14 @@ struct catalog_attribute {
     struct str path; /* where it lives in data: "a/b/c", by default its name */
     struct catalog_where where;
 };
+struct hook; /* template/hook.h */
+struct catalog_hooks {
+    uint32_t events;                         /* 1u << enum hook_event, of those that do something */
+    const struct hook *at[HOOK_EVENT_COUNT]; /* NULL: none */
+    const struct str *fields; /* of a node, "a/b", that on_node_change watches; none: all */
+    uint32_t n_fields;
+    uint32_t file; /* that they were read from */
+};
 struct catalog_barclamp {
     struct str name, version, description;
     bool lenient; /* faults of its roles are warnings; see catalog_role.fault */
@@ -108,7 +117,7 @@ struct catalog_barclamp {
     const struct value *attributes, *schema, *defaults;
     const struct catalog_attribute *attribute_list;
     uint32_t n_attributes;
-    const struct value *hooks; /* as catalog_role.hooks */
+    const struct catalog_hooks *hooks; /* of each of its roles; NULL: none */
     struct catalog_where where;
 };
 struct catalog_jig {
@@ -179,7 +188,8 @@ struct catalog_role {
     uint32_t n_attributes;
     const struct catalog_read *wants; /* as listed; each path once for each name */
     uint32_t n_wants;
-    const struct value *hooks; /* event -> list of maps (model/hooks.h), with places; NULL: none */
+    const struct catalog_hooks *hooks;    /* its own; they run after its barclamp's; NULL: none */
+    uint32_t hook_events;                 /* of both */
     const struct catalog_action *actions; /* the first is converge and always there */
     uint32_t n_actions;
     struct catalog_where where;

@@ -133,8 +133,8 @@ void catalog_read_attributes(struct load *l, const struct value *v, struct load_
 /* Where an attribute of the role lives; false if it has none of that name. */
 bool catalog_attribute_find(const struct catalog_role *r, struct str name, struct str *ret_path);
 void catalog_no_attributes(const struct load *l, struct load_attributes *ret);
-/* A copy with its places, NULL if it has not the shape of hooks. */
-const struct value *catalog_read_hooks(struct load *l, const struct value *v);
+/* Compiled; NULL if nothing of it can run. */
+const struct catalog_hooks *catalog_read_hooks(struct load *l, const struct value *v);
 
 void catalog_read_barclamp(struct load *l, const struct value *v);
 void catalog_read_jig(struct load *l, const struct value *v);
@@ -157,6 +157,8 @@ uint32_t catalog_builtin_noop(struct load *l);
 void catalog_resolve(struct load *l);
 /* What the role reads of others. */
 void catalog_resolve_wants(struct load *l, struct load_role *r);
+/* Roles that hooks name, and which events each role has hooks for. */
+void catalog_resolve_hooks(struct load *l);
 /* A role without tasks to converge gets the task `noop`. */
 void catalog_resolve_actions(struct load *l, uint32_t role, uint32_t noop);
 void catalog_order(struct load *l);

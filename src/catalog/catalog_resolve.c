@@ -295,4 +295,5 @@ void catalog_resolve(struct load *l)
         resolve_conflicts(l, r);
     }
     l->excused = NULL;
+    catalog_resolve_hooks(l);
 }

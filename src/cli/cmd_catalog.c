@@ -204,6 +204,19 @@ int cmd_role_rerun(struct cli *c, struct err *e)
     return rc ? rc : cli_outcome(c, v, "id", arena_printf(&c->mem, "role %s runs again", role), e);
 }
 
+int cmd_role_store(struct cli *c, struct err *e)
+{
+    static const struct field store_sheet[] = {
+        {"role", "role", SHOW_TEXT, 0}, {"revision", "rev", SHOW_TEXT, 0}, {0}};
+    const struct value *v;
+    int rc = show_one(c, http_path(&c->mem, "/v1/roles/%s/store", cli_arg(c, 0)), store_sheet,
+                      "role", &v, e);
+    if (rc <= 0)
+        return rc;
+    cli_print_document(c, "store", value_get(v, "store"));
+    return 0;
+}
+
 int cmd_jig_list(struct cli *c, struct err *e)
 {
     return cli_list(c, "/v1/jigs", NULL, jig_columns, "name", "jigs", e);

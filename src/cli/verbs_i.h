@@ -130,6 +130,7 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(role_list)                                                                                   \
     X(role_show)                                                                                   \
     X(role_rerun)                                                                                  \
+    X(role_store)                                                                                  \
     X(jig_list)                                                                                    \
     X(jig_show)                                                                                    \
     X(jig_enable)                                                                                  \

@@ -50,9 +50,9 @@ enum event_field {
     X(OPERATION_ADD, "operation.add", EVF_ID | EVF_N | EVF_FLAG) /* tenant; class */               \
     X(PLAN_APPLY, "plan.apply", EVF_OP | EVF_PLAN)                                                 \
     X(RESULT, "result",                                                                            \
-      EVF_ID | EVF_ATTEMPT | EVF_FLAG | EVF_EXTRA | EVF_EXIT | EVF_MS |                            \
-          EVF_A)                                     /* task; outcome; ask; again; exports */      \
-    X(DATA_SET, "data.set", EVF_ID | EVF_A | EVF_OP) /* noderole; data digest */                   \
+      EVF_ID | EVF_ATTEMPT | EVF_FLAG | EVF_EXTRA | EVF_EXIT |                                     \
+          EVF_MS)                                    /* task; outcome; ask; again */               \
+    X(DATA_SET, "data.set", EVF_ID | EVF_A | EVF_OP) /* noderole; its inputs */                    \
     X(RERUN, "rerun", EVF_IDS | EVF_OP)              /* noderoles */                               \
     X(RETRY_TASK, "task.retry", EVF_ID)                                                            \
     X(RETRY_NODEROLE, "noderole.retry", EVF_ID)                                                    \
@@ -70,7 +70,8 @@ enum event_field {
     X(CATALOG, "catalog.loaded", EVF_ID)                                                           \
     X(TOKEN, "token.changed", EVF_ID)                                                              \
     X(SERVER, "server.started", EVF_N)                                                             \
-    X(STALLED, "operation.stalled", EVF_ID)
+    X(STALLED, "operation.stalled", EVF_ID)                                                        \
+    X(HOOK, "hook.failed", EVF_ID) /* noderole, 0 if none; what else is known comes with it */
 
 enum event_kind {
 #define X(id, name, fields) EVENT_##id,

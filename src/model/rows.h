@@ -176,7 +176,6 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, incarnation, DYN)                                                                       \
     X(U32, operation, DYN)                                                                         \
     X(U32, run_count, DYN)                                                                         \
-    X(U64, exports, DYN)                                                                           \
     X(U64, data, DYN)                                                                              \
     X(U64, inputs, DYN)
 #define ROW_DOCUMENT(X) /* what of a noderole is not the engine's; same id */                      \
@@ -284,6 +283,12 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, operation, DYN) /* that committed it */                                                 \
     X(U64, ended_ms, DYN)  /* committed, or recalled */                                            \
     X(TEXT, message, DYN)
+#define ROW_ROLE_STORE(X) /* what hooks of a role keep; id: of its name */                         \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U32, rev, DYN)                                                                               \
+    X(TEXT, body, DYN)
 #define ROW_IDEMPOTENT(X)                                                                          \
     X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -316,6 +321,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(DOC, doc)                                                                                    \
     X(TRIE, trie)                                                                                  \
     X(SNAPSHOT, snapshot)                                                                          \
+    X(ROLE_STORE, role_store)                                                                      \
     X(PLAN, plan)                                                                                  \
     X(JOURNAL, journal)
 
@@ -394,6 +400,9 @@ struct row_trie {
 };
 struct row_snapshot {
     ROW_SNAPSHOT(X)
+};
+struct row_role_store {
+    ROW_ROLE_STORE(X)
 };
 struct row_idempotent {
     ROW_IDEMPOTENT(X)

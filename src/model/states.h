@@ -97,7 +97,7 @@
     X(PARENT_LOST, "parent-lost")                                                                  \
     X(RERUN, "rerun")                                                                              \
     X(DATA, "data")                                                                                \
-    X(EXPORTS, "exports")                                                                          \
+    X(PARENT_GAINED, "parent-gained")                                                              \
     X(REBOOT, "reboot")                                                                            \
     X(RETRY, "retry")                                                                              \
     X(CANCELLED, "cancelled")                                                                      \

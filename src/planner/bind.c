@@ -82,6 +82,12 @@ int bind_data(struct bind *b, uint32_t role, const struct value *user, uint64_t 
     return 0;
 }
 
+uint64_t bind_inputs(const struct bind *b, uint32_t noderole, const struct value *user,
+                     uint64_t data)
+{
+    return b->world->inputs ? b->world->inputs(b->world->ctx, noderole, user) : data;
+}
+
 /* --- what the request names --- */
 
 static int item_role(struct bind *b, const struct bind_item *item, uint32_t *ret_role)
@@ -127,7 +133,8 @@ static int item_present(struct bind *b, uint32_t number, uint32_t ref, uint64_t 
                        bind_ref_text(b, ref));
     }
     b->world->noderole(b->world->ctx, ref, &info);
-    vec_push(&b->present, ((struct bind_present){ref, number, info.data != data}));
+    bool other = info.data != bind_inputs(b, ref, item->user, data);
+    vec_push(&b->present, ((struct bind_present){ref, number, other}));
     return 0;
 }
 

@@ -97,6 +97,9 @@ void bind_done(struct bind *b);
 int bind_deployments_open(struct bind *b);
 /* The digest of a role's defaults under a user's data; refuses data that break its attributes. */
 int bind_data(struct bind *b, uint32_t role, const struct value *user, uint64_t *ret);
+/* Of a noderole that lives, as the world has them; else what bind_data() gave. */
+uint64_t bind_inputs(const struct bind *b, uint32_t noderole, const struct value *user,
+                     uint64_t data);
 
 /* --- bind_place.c --- */
 

@@ -46,7 +46,7 @@ struct planner_node {
 struct planner_noderole {
     struct str role;
     uint32_t node, deployment, cohort;
-    uint64_t data; /* digest it was bound or configured with */
+    uint64_t data; /* digest of its inputs */
 };
 struct planner_ids { /* borrowed until the same function is called again */
     const uint32_t *at;
@@ -64,6 +64,8 @@ struct planner_world {
     bool (*deployment)(void *ctx, uint32_t deployment, struct str *ret_name, uint32_t *ret_parent);
     /* Of a live noderole; ids come from the lists below. */
     void (*noderole)(void *ctx, uint32_t noderole, struct planner_noderole *ret);
+    /* The inputs that it would have with this user data; NULL: as planner_data() has them. */
+    uint64_t (*inputs)(void *ctx, uint32_t noderole, const struct value *user);
     /* Live noderoles by (cohort, id): of a node; of a role in a deployment. */
     struct planner_ids (*on_node)(void *ctx, uint32_t node);
     struct planner_ids (*instances)(void *ctx, struct str role, uint32_t deployment);

@@ -91,6 +91,7 @@ static int change_add(struct bind *b, const struct revise_change *c)
             return r;
         }
         out.user = c->user;
+        out.data = bind_inputs(b, c->noderole, c->user, out.data);
         out.has_data = out.data != info.data || c->other_user;
     } else if (out.role != CATALOG_NONE) {
         int r = bind_jigs_down(b, out.role, info.node);

@@ -325,7 +325,12 @@ uint64_t commit_seq(const struct commit *c)
 
 bool commit_must_wait(const struct commit *c)
 {
-    return c->large || c->long_group > c->durable;
+    return (c->large && !c->joining) || c->long_group > c->durable;
+}
+
+void commit_join(struct commit *c, bool on)
+{
+    c->joining = on;
 }
 
 void commit_durable(struct commit *c, uint64_t number)

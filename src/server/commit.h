@@ -77,6 +77,8 @@ uint64_t commit_open_group(const struct commit *c); /* its number */
 uint64_t commit_seq(const struct commit *c);        /* last journal number given */
 /* True: a large loss is being written; no event until its group is durable. */
 bool commit_must_wait(const struct commit *c);
+/* While set, what a large loss causes may still join its own group: hooks, before it closes. */
+void commit_join(struct commit *c, bool on);
 /* The open group as rows, NULL if there is nothing in it.  The caller owns it. */
 struct group *commit_close(struct commit *c);
 /* Every slice of the group is durable. */

@@ -21,7 +21,8 @@ struct commit {
     struct buf scratch;
     uint64_t seq, durable, long_group;
     uint32_t slice_rows;
-    bool large; /* the open group holds a large loss */
+    bool large;   /* the open group holds a large loss */
+    bool joining; /* and events that belong to it may still come */
 };
 
 struct group *commit_group_new(uint64_t number, uint64_t seq);

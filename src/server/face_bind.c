@@ -11,7 +11,7 @@
 #include "base/digest.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "server/server_i.h"
+#include "server/enact.h"
 
 /* ---- catalog ---- */
 
@@ -141,30 +141,45 @@ int face_plan_room(const struct server *s, const struct plan *plan, struct err *
     return err_hint(e, "raise max_tasks in the configuration");
 }
 
+static void plan_reserve(const struct server *s, struct plan *plan)
+{
+    plan_rebase(plan, anneal_def_end(s->engine), anneal_noderole_end(s->engine),
+                anneal_task_end(s->engine), anneal_span_end(s->engine), anneal_pool_end(s->engine));
+}
+
+int face_plan_try(struct server *s, struct plan *plan, struct err *e)
+{
+    plan_reserve(s, plan);
+    return hook_before(s, HOOK_ON_PROPOSED, plan, e);
+}
+
 int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
-                    const char *kind, const char *title, enum start_class class,
-                    uint32_t instead_of, uint32_t *ret_op, struct err *e)
+                    const struct face_work *w, uint32_t *ret_op, struct err *e)
 {
     int rc = face_plan_room(s, plan, e);
     if (rc < 0)
         return rc;
-    plan_rebase(plan, anneal_def_end(s->engine), anneal_noderole_end(s->engine),
-                anneal_task_end(s->engine), anneal_span_end(s->engine), anneal_pool_end(s->engine));
+    plan_reserve(s, plan);
     /* What only adds was proved by the planner; what lives may object to a change. */
     rc = plan->n_changes ? anneal_plan_check(s->engine, plan, e) : 0;
     *ret_op = OPERATION_STANDING;
-    if (rc >= 0 && kind)
-        rc = face_operation_add(s, c, kind, title, class, ret_op, e);
+    if (rc >= 0)
+        rc = hook_before(s, HOOK_ON_COMMIT, plan, e);
+    if (rc >= 0)
+        rc = data_plan_digests(s, plan, w->deployment, w->head, e);
+    if (rc >= 0 && w->kind)
+        rc = face_operation_add(s, c, w->kind, w->title, w->class, ret_op, e);
     if (rc < 0)
         return rc;
-    struct event over = {.kind = EVENT_SUPERSEDE, .id = instead_of, .op = *ret_op};
+    struct event over = {.kind = EVENT_SUPERSEDE, .id = w->instead_of, .op = *ret_op};
     struct event ev = {.kind = EVENT_PLAN_APPLY, .op = *ret_op, .plan = plan};
     struct commit_note note = server_note(c, NULL);
-    if (instead_of && (rc = server_apply(s, &over, &note, NULL, e)) < 0)
+    if (w->instead_of && (rc = server_apply(s, &over, &note, NULL, e)) < 0)
         return rc;
     if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
         return rc;
     inventory_add_plan(&s->inv, plan);
+    hook_after(s);
     return 0;
 }
 
@@ -176,12 +191,37 @@ static struct value *new_noderoles(struct arena *mem, const struct plan *p, bool
     return list;
 }
 
+/* One that is wanted again while it is on its way out comes back as itself. */
+static bool comes_back(struct server *s, const struct plan *p)
+{
+    for (uint32_t i = 0; i < p->n_noderoles; i++) {
+        uint32_t role = desire_role_find(s->desire, p->noderoles[i].role), going = 0;
+        if (role)
+            (void)wish_live(s, snapshot_key(role, p->noderoles[i].node), &going);
+        if (going)
+            return true;
+    }
+    return false;
+}
+
+static int bind_apply(struct server *s, const struct server_call *c, const struct bind_request *req,
+                      struct plan *plan, const char *title, uint32_t *ret_op, struct err *e)
+{
+    int class = start_class_find(value_as_text(value_get(c->body, "class"), "normal"));
+    struct face_work work = {"bind", title, (enum start_class) class, 0, 0, NULL};
+    if (comes_back(s, plan))
+        return enact_bindings(s, c, req, title, ret_op, e);
+    int rc = wish_check(s, req->deployment, plan, e);
+    if (rc >= 0)
+        rc = face_plan_apply(s, c, plan, &work, ret_op, e);
+    return rc < 0 ? rc : wish_bound(s, c, req, plan, title, *ret_op, e);
+}
+
 int server_deployment_bind(struct server *s, const struct server_call *c, struct server_reply *r,
                            struct err *e)
 {
     uint32_t id = inventory_deployment_find(&s->inv, c->id[0]), op = 0;
     bool dry = value_as_bool(value_get(c->body, "dry_run"), false);
-    int class = start_class_find(value_as_text(value_get(c->body, "class"), "normal"));
     struct bind_request req = {.deployment = id};
     struct bind_item *items;
     SCOPED(plan) *plan = NULL;
@@ -209,16 +249,14 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
     if (!title)
         title = arena_printf(c->mem, "bind %u noderoles in %s", plan->n_noderoles,
                              s->inv.deployments.at[id].name);
-    if (!dry && ((rc = wish_check(s, id, plan, e)) < 0 ||
-                 (rc = face_plan_apply(s, c, plan, "bind", title, (enum start_class) class, 0, &op,
-                                       e)) < 0 ||
-                 (rc = wish_bound(s, c, &req, plan, title, op, e)) < 0))
+    rc = dry ? face_plan_try(s, plan, e) : bind_apply(s, c, &req, plan, title, &op, e);
+    if (rc < 0)
         return rc;
     struct value *v = value_map(c->mem);
-    value_set(c->mem, v, "operation", dry ? value_null(c->mem) : view_operation(s, c->mem, op));
+    value_set(c->mem, v, "operation", op ? view_operation(s, c->mem, op) : value_null(c->mem));
     value_set(c->mem, v, "steps", steps ? planner_steps_value(c->mem, steps) : value_list(c->mem));
     value_set(c->mem, v, "noderoles",
-              new_noderoles(c->mem, plan, !dry && plan->n_noderoles <= 10000));
+              new_noderoles(c->mem, plan, plan->rebased && !dry && plan->n_noderoles <= 10000));
     value_put_int(c->mem, v, "tasks", plan->n_tasks);
     r->body = v;
     r->accepted = !dry;
@@ -255,7 +293,8 @@ int server_noderole_data(struct server *s, const struct server_call *c, struct s
     if (!role)
         return err_set(e, ERR_REFUSED, "role %s is not in the catalog any more",
                        s->inv.role_names.at[n->role]);
-    if ((rc = planner_data(c->mem, role, c->body, &data, &digest, e)) < 0)
+    if ((rc = planner_data(c->mem, role, c->body, &data, &digest, e)) < 0 ||
+        (rc = data_user_inputs(s, id, c->body, &digest, e)) < 0)
         return rc;
     SCOPED_BUF(text);
     json_write_canonical(&text, c->body);

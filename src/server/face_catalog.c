@@ -111,6 +111,23 @@ int server_role_get(struct server *s, const struct server_call *c, struct server
     return 0;
 }
 
+/* Also of a role that has left the catalog: what it kept is still there. */
+int server_role_store(struct server *s, const struct server_call *c, struct server_reply *r,
+                      struct err *e)
+{
+    uint32_t rev;
+    const struct value *store = hook_store_of(s, str_of(c->id[0]), &rev);
+    if (!rev && server_role_get(s, c, r, e) < 0)
+        return -(int)e->code;
+    struct value *v = value_map(c->mem);
+    value_put_text(c->mem, v, "role", c->id[0]);
+    value_put_int(c->mem, v, "rev", rev + 1); /* 0 would be no revision */
+    value_set(c->mem, v, "store", rev ? value_copy(c->mem, store) : value_map(c->mem));
+    r->body = v;
+    r->rev = rev + 1;
+    return 0;
+}
+
 /* ---- jigs and pools ---- */
 
 int server_jig_list(struct server *s, const struct server_call *c, struct server_reply *r,

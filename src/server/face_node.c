@@ -102,6 +102,8 @@ int server_node_patch(struct server *s, const struct server_call *c, struct serv
         err_set(e, ERR_REFUSED, "a node keeps its name");
         return err_at(e, "/name");
     }
+    const struct value *before = hook_watched(s, HOOK_ON_NODE_CHANGE) ? view_node(s, c->mem, id)
+                                                                      : NULL;
     const char *boots = boots_of(s, c, id);
     struct value *left = value_list(c->mem);
     if (home != s->inv.nodes.at[id].deployment && (rc = node_move(s, c, id, home, &left, e)) < 0)
@@ -111,8 +113,8 @@ int server_node_patch(struct server *s, const struct server_call *c, struct serv
     node_body_put(s, c, id, home, c->body, ROW_UPDATE);
     if (strcmp(boots, boots_of(s, c, id)) != 0)
         node_boot_changed(s, c, id);
-    /* on_node_change: here all that the request changes is changed. */
     reply_node(s, c, id, r);
+    hook_node(s, HOOK_ON_NODE_CHANGE, id, before, r->body);
     if (left->n) {
         struct value *v = value_copy(c->mem, r->body);
         value_set(c->mem, v, "left_behind", left);

@@ -133,12 +133,25 @@ int server_task_poke(struct server *s, const struct server_call *c, struct serve
     return command(s, c, r, TASK, (struct event){.kind = EVENT_POKE}, e);
 }
 
+/* Somebody's word that it is done ends a run as a result would. */
+static void resolved_done(struct server *s, const char *id)
+{
+    struct task_view t;
+    struct err e;
+    uint32_t task;
+    if (server_writable(s, &e) >= 0 && face_u32(id, "task", &task, &e) >= 0 &&
+        anneal_task(s->engine, task, &t) && t.noderole)
+        data_completes(s, t.noderole, task);
+}
+
 int server_task_resolve(struct server *s, const struct server_call *c, struct server_reply *r,
                         struct err *e)
 {
     static const char *const words[] = {
         [RESOLVE_DONE] = "done", [RESOLVE_FAILED] = "failed", [RESOLVE_AGAIN] = "again"};
     const char *word = value_as_text(value_get(c->body, "outcome"), "");
+    if (strcmp(word, words[RESOLVE_DONE]) == 0)
+        resolved_done(s, c->id[0]);
     for (uint8_t i = 0; i < 3; i++)
         if (strcmp(word, words[i]) == 0)
             return command(s, c, r, TASK, (struct event){.kind = EVENT_RESOLVE, .flag = i}, e);

@@ -184,6 +184,7 @@ void group_pump(struct server *s)
 {
     if (s->flying || s->reloading || !s->commit || s->degraded.code != ERR_NONE)
         return;
+    hook_close(s);
     struct group *g = commit_close(s->commit);
     if (!g)
         return;
@@ -216,6 +217,8 @@ void group_drain(struct server *s)
         free(f);
         s->flight = NULL;
     }
+    if (good)
+        hook_close(s);
     struct group *g = good ? commit_close(s->commit) : NULL;
     if (!g)
         return;

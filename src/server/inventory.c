@@ -113,6 +113,7 @@ void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, u
     n->role = inventory_role(v, role);
     n->rev = 1;
     n->user = dup_str(user);
+    v->documents += n->user != NULL;
     inventory_place(v, id, deployment);
 }
 
@@ -120,10 +121,12 @@ void inventory_drop_noderole(struct inventory *v, uint32_t id)
 {
     struct inv_noderole *n = &v->noderoles.at[id];
     unplace(v, id);
+    v->documents -= (size_t)(n->user != NULL) + (n->system != NULL) + (n->wall != NULL);
     free(n->user);
     free(n->system);
     free(n->wall);
-    *n = (struct inv_noderole){.role = n->role, .deployment = n->deployment, .gone = true};
+    *n = (struct inv_noderole){
+        .role = n->role, .node = n->node, .deployment = n->deployment, .gone = true};
 }
 
 void inventory_add_def(struct inventory *v, uint32_t id, const struct row_def *r)
@@ -186,9 +189,11 @@ void inventory_add_plan(struct inventory *v, const struct plan *p)
     }
     for (uint32_t i = 0; i < p->n_pools; i++)
         inventory_add_pool(v, p->base_pool + i, p->pools[i].name, (struct str){"", 0});
-    for (uint32_t i = 0; i < p->n_noderoles; i++)
+    for (uint32_t i = 0; i < p->n_noderoles; i++) {
         inventory_add_noderole(v, p->base_noderole + i, p->noderoles[i].role,
                                p->noderoles[i].deployment, p->noderoles[i].user);
+        v->noderoles.at[p->base_noderole + i].node = p->noderoles[i].node;
+    }
 }
 
 void inventory_add_node(struct inventory *v, uint32_t id, struct str name)
@@ -283,6 +288,7 @@ static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
         const struct row_noderole *r = row;
         AT_LEAST(v->noderoles, r->id);
         v->noderoles.at[r->id].role = inventory_role(v, r->role);
+        v->noderoles.at[r->id].node = r->node;
         break;
     }
     case ROWS_DOCUMENT: {
@@ -293,6 +299,7 @@ static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
             v->noderoles.at[r->id].system = dup_str(r->system);
             v->noderoles.at[r->id].wall = dup_str(r->wall);
             v->noderoles.at[r->id].rev = r->rev;
+            v->documents += (size_t)(r->user.n > 0) + (r->system.n > 0) + (r->wall.n > 0);
         }
         break;
     }

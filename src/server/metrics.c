@@ -1,6 +1,6 @@
 /* metrics.c - the server's figures as Prometheus text
  *
- * One table of single figures, and four families with a label.  Names end in what they count; what
+ * One table of single figures, and families with a label.  Names end in what they count; what
  * only rises ends in _total.  To add one: a line in the table.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -84,8 +84,18 @@ static void put_pools(struct server *s, struct buf *b)
     }
 }
 
+static void put_hooks(struct server *s, struct buf *b)
+{
+    const char *name;
+    uint64_t n;
+    family(b, "anneal_hooks_slow_total", "counter", "Hooks that took more than 5 ms, by name.");
+    for (size_t i = 0; hook_slow_at(s, i, &name, &n); i++)
+        labelled(b, "anneal_hooks_slow_total", "hook", name, n);
+}
+
 void server_metrics(struct server *s, struct buf *b)
 {
+    struct hook_figures hooks = hook_figures(s);
     uint32_t used = 0, capacity = anneal_capacity(s->engine, &used);
     uint64_t now = server_wall_ms(), up = now > s->started_ms ? (now - s->started_ms) / 1000 : 0;
     const struct {
@@ -107,6 +117,10 @@ void server_metrics(struct server *s, struct buf *b)
         {"anneal_results_total", "counter", "Results received from workers.", s->results},
         {"anneal_results_stale_total", "counter",
          "Results of attempts that were not live any more.", s->stale_results},
+        {"anneal_hooks_total", "counter", "Hooks evaluated.", hooks.runs},
+        {"anneal_hooks_failed_total", "counter", "Hooks that failed.", hooks.failures},
+        {"anneal_hooks_refused_total", "counter", "Plans that hooks refused.", hooks.refusals},
+        {"anneal_hooks_rings_total", "counter", "Rings of hooks that were broken.", hooks.rings},
         {"anneal_queue_depth", "gauge", "Messages on their way to workers.",
          s->queue ? queue_depth(s->queue) : 0},
         {"anneal_inbox_depth", "gauge", "Results that wait for the store.", s->inbox.n},
@@ -127,4 +141,5 @@ void server_metrics(struct server *s, struct buf *b)
     put_nodes(s, b);
     put_operations(s, b);
     put_pools(s, b);
+    put_hooks(s, b);
 }

@@ -200,7 +200,9 @@ static int node_drop(struct server *s, const struct server_call *c, uint32_t id,
 {
     struct event ev = {.kind = EVENT_NODE_GONE, .id = id};
     struct commit_note note = server_note(c, NULL);
-    /* on_node_delete: here the node is still there, and nothing is on it any more. */
+    SCOPED_ARENA(mem);
+    if (hook_watched(s, HOOK_ON_NODE_DELETE))
+        hook_node(s, HOOK_ON_NODE_DELETE, id, NULL, view_node(s, &mem, id));
     int rc = server_apply(s, &ev, &note, NULL, e);
     if (rc < 0)
         return rc;
@@ -246,8 +248,8 @@ static int leave_apply(struct leave *l, struct server_reply *r, struct err *e)
     const char *title = arena_printf(c->mem, "delete %s", s->inv.nodes.at[l->node].name);
     struct desire_author by = wish_author(s, c, title);
     uint32_t op;
-    int rc = face_plan_apply(s, c, l->plan, tasks ? "delete" : NULL, title, CLASS_NORMAL, 0, &op,
-                             e);
+    struct face_work work = {tasks ? "delete" : NULL, title, CLASS_NORMAL, 0, 0, NULL};
+    int rc = face_plan_apply(s, c, l->plan, &work, &op, e);
     if (rc < 0 || (rc = wish_less(l, &by, e)) < 0)
         return rc;
     if (s->inv.nodes.at[l->node].gone)

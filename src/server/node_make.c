@@ -67,8 +67,8 @@ static int bind_defaults(struct server *s, const struct server_call *c, const ch
 {
     const char *title = arena_printf(c->mem, "discover %s", name);
     uint32_t op;
-    int rc = face_plan_apply(s, c, plan, plan->n_tasks ? "discover" : NULL, title, CLASS_NORMAL, 0,
-                             &op, e);
+    struct face_work work = {plan->n_tasks ? "discover" : NULL, title, CLASS_NORMAL, 0, 0, NULL};
+    int rc = face_plan_apply(s, c, plan, &work, &op, e);
     return rc < 0 ? rc : wish_amended(s, c, req, plan, title, e);
 }
 
@@ -158,9 +158,18 @@ int node_make(struct server *s, const struct server_call *c, const char *name,
     node_body_put(s, c, id, home, body, ROW_INSERT);
     if (plan)
         rc = bind_defaults(s, c, name, &req, plan, e);
-    if (rc >= 0 && (machine || boot))
+    if (rc < 0) { /* a hook would not have it: then there is no node either */
+        struct event gone = {.kind = EVENT_NODE_GONE, .id = id};
+        struct commit_note note = server_note(c, NULL);
+        struct err unread;
+        (void)server_apply(s, &gone, &note, NULL, &unread);
+        inventory_drop_node(&s->inv, id);
+        return rc;
+    }
+    if (machine || boot)
         rc = node_seen(s, c, id, machine, boot, e);
-    /* on_node_create: here the node is complete. */
+    if (hook_watched(s, HOOK_ON_NODE_CREATE))
+        hook_node(s, HOOK_ON_NODE_CREATE, id, NULL, view_node(s, c->mem, id));
     *ret_id = id;
     return rc;
 }

@@ -67,6 +67,17 @@ static void forget_removed(struct server *s, const struct effects *fx)
             inventory_drop_noderole(&s->inv, fx->changes.at[i].id);
 }
 
+/* Needs that count from now on are seen from now on. */
+static void tell_gained(struct server *s, const struct effects *fx)
+{
+    VEC(uint32_t) ids = {0};
+    for (size_t i = 0; i < fx->gained.n; i++)
+        vec_push(&ids, fx->gained.at[i]);
+    if (ids.n > 0)
+        data_tell(s, ids.at, ids.n);
+    vec_done(&ids);
+}
+
 int server_apply(struct server *s, struct event *ev, const struct commit_note *note,
                  const struct effects **ret_fx, struct err *e)
 {
@@ -74,6 +85,7 @@ int server_apply(struct server *s, struct event *ev, const struct commit_note *n
     if (r < 0)
         return r;
     const struct effects *fx;
+    hook_settle(s); /* of the events before, now that all about them is known */
     ev->at_ms = server_now(s);
     r = commit_event(s->commit, ev, note, &fx, e);
     if (r >= 0 && fx->stalled) {
@@ -82,11 +94,15 @@ int server_apply(struct server *s, struct event *ev, const struct commit_note *n
         log_line(LOG_WARN, "operation.stalled", LOGI("operation", fx->stalled));
         commit_inventory(s->commit, &stalled, &by_us);
     }
-    if (r >= 0)
+    if (r >= 0) {
+        hook_collect(s, ev, fx);
         forget_removed(s, fx);
+    }
     if (r >= 0 && ret_fx)
         *ret_fx = fx;
-    else if (r >= 0 && ev->kind != EVENT_NODE_GONE)
+    if (r >= 0)
+        tell_gained(s, fx);
+    if (r >= 0 && !ret_fx && ev->kind != EVENT_NODE_GONE)
         node_leave_settle(s);
     server_touch(s);
     return r;
@@ -194,10 +210,12 @@ static int load_catalog_row(void *arg, enum row_table t, const void *row, struct
 
 static void forget(struct server *s)
 {
+    data_free(s);
     commit_free(s->commit);
     anneal_free(s->engine);
     inventory_done(&s->inv);
     desire_free(s->desire);
+    hooks_free(s->hooks);
     lease_free(s->lease);
     catalog_forget(s);
     free(s->catalog_origin);
@@ -207,6 +225,7 @@ static void forget(struct server *s)
     s->commit = NULL;
     s->engine = NULL;
     s->desire = NULL;
+    s->hooks = NULL;
     s->lease = NULL;
     s->catalog_origin = NULL;
     s->ack_open = s->ack_flying = 0;
@@ -230,6 +249,8 @@ int server_restore(struct server *s, struct err *e)
 {
     struct row_meta meta;
     forget(s);
+    s->data = data_new();
+    s->hooks = hooks_new(s);
     int r = restore_engine(s->store, &s->engine_options, &s->engine, &s->commit, &meta, e);
     if (r < 0)
         return r;
@@ -244,6 +265,8 @@ int server_restore(struct server *s, struct err *e)
     node_leave_load(s);
     s->desire = desire_new(note_row, s);
     if ((r = desire_load(s->desire, s->store, e)) < 0)
+        return r;
+    if ((r = hook_stores_load(hook_stores_of(s), s->store, e)) < 0)
         return r;
     if (meta.catalog && (r = store_range(s->store, ROWS_CATALOG, meta.catalog, meta.catalog, false,
                                          1, load_catalog_row, s, e)) < 0)

@@ -127,6 +127,7 @@ bool server_is_ready(struct server *s);
     X(role_list)                                                                                   \
     X(role_get)                                                                                    \
     X(role_rerun)                                                                                  \
+    X(role_store)                                                                                  \
     X(jig_list)                                                                                    \
     X(jig_get)                                                                                     \
     X(jig_patch)                                                                                   \
@@ -150,6 +151,7 @@ bool server_is_ready(struct server *s);
     X(noderole_list)                                                                               \
     X(noderole_get)                                                                                \
     X(noderole_data)                                                                               \
+    X(noderole_visible)                                                                            \
     X(noderole_rerun)                                                                              \
     X(noderole_retry)                                                                              \
     X(noderole_abandon)                                                                            \

@@ -18,6 +18,7 @@
 #include "server/commit.h"
 #include "server/data.h"
 #include "server/desire.h"
+#include "server/hooks.h"
 #include "server/lease.h"
 #include "server/server.h"
 #include "store/store.h"
@@ -42,6 +43,7 @@ struct inv_deployment {
 };
 struct inv_noderole {
     uint32_t role; /* index into inventory.role_names */
+    uint32_t node;
     bool gone;     /* it was removed; tasks of it are still told by its role's name */
     uint32_t deployment, rev;
     char *user, *system, *wall; /* JSON maps, NULL: empty; changed through data.h */
@@ -86,6 +88,7 @@ struct inventory {
     VEC(struct inv_named) pools, jigs;
     VEC(struct inv_token) tokens;
     VEC(char *) role_names;
+    size_t documents; /* texts of noderoles that are not empty */
     struct strmap node_by_name, deployment_by_name, pool_by_name, jig_by_name, role_by_name,
         token_by_hash;
     struct u64map node_by_machine; /* digest of the machine's id -> node */
@@ -171,6 +174,8 @@ struct server {
     struct commit *commit;
     struct inventory inv;
     struct desire *desire;      /* what is wanted */
+    struct hooks *hooks;
+    struct data *data;          /* what can be made again of all this, for runs to see */
     struct catalog *catalog;    /* the newest generation; NULL: none loaded yet */
     struct catalog *builtin;    /* what is there before one is */
     struct strmap node_numbers; /* pattern with its other fields filled in -> last number given */
@@ -398,11 +403,19 @@ int face_operation_add(struct server *s, const struct server_call *c, const char
 void face_deployment_changed(struct server *s, const struct server_call *c, uint32_t id,
                              const char *what);
 int face_plan_room(const struct server *s, const struct plan *plan, struct err *e);
-/* One plan, whole or not at all, as an operation of that kind; NULL: nobody waits for it, and it
- * belongs to the standing one.  instead_of: one whose unfinished work goes on in it; 0: none. */
+/* One plan, whole or not at all, as an operation of its own or, without a kind, of the standing
+ * one. */
+struct face_work {
+    const char *kind, *title;
+    enum start_class class;
+    uint32_t instead_of;     /* an operation whose unfinished work goes on in this; 0: none */
+    uint32_t deployment;     /* whose head will be another with the same commit; 0: none */
+    const struct pmap *head; /* that one */
+};
 int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
-                    const char *kind, const char *title, enum start_class class,
-                    uint32_t instead_of, uint32_t *ret_op, struct err *e);
+                    const struct face_work *w, uint32_t *ret_op, struct err *e);
+/* Would hooks refuse it?  For dry runs and proposals; nothing is kept. */
+int face_plan_try(struct server *s, struct plan *plan, struct err *e);
 
 /* More views, for lists and explanations.  Names are borrowed until the next write; NULL for
  * nobody. */

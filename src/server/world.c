@@ -44,6 +44,13 @@ static void world_noderole(void *ctx, uint32_t id, struct planner_noderole *ret)
                                      v.cohort, v.data};
 }
 
+static uint64_t world_inputs(void *ctx, uint32_t id, const struct value *user)
+{
+    uint64_t digest;
+    struct err e;
+    return data_user_inputs(((struct world *)ctx)->server, id, user, &digest, &e) < 0 ? 0 : digest;
+}
+
 struct ranked {
     uint32_t cohort, id;
 };
@@ -206,6 +213,7 @@ struct planner_world world_of(struct world *w, struct server *s)
                                   .node = world_node,
                                   .deployment = world_deployment,
                                   .noderole = world_noderole,
+                                  .inputs = world_inputs,
                                   .on_node = world_on_node,
                                   .instances = world_instances,
                                   .lowest = world_lowest,

@@ -31,6 +31,7 @@ void sim_server_boot(struct sim *s)
     v->engine = anneal_new(&s->engine_opt);
     v->commit = commit_new(v->engine, 0, 0);
     commit_set_slice(v->commit, s->slice_rows);
+    sim_hooks_boot(s);
     v->lease = lease_new(LEASE_MS);
     v->up = true;
     v->close_at = 4;
@@ -42,6 +43,7 @@ static void memory_drop(struct sim_server *v)
     commit_free(v->commit);
     anneal_free(v->engine);
     lease_free(v->lease);
+    sim_hooks_drop(v);
     v->group = NULL;
     v->commit = NULL;
     v->engine = NULL;
@@ -467,6 +469,7 @@ void sim_server_start(struct sim *s)
     v->checkpoint_next_group = 0;
     sim_trace_step(s, "server starts from group", meta.group_no);
     compare_stored(s, v->engine, &meta, store, rng_chance(&s->serve, 500));
+    sim_hooks_load(s);
     book_rewind(s);
     anneal_each_open_attempt(v->engine, lease_open_attempt, s);
     sim_server_image(s, meta.group_no + 1);

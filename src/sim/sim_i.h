@@ -16,6 +16,8 @@
 #include "model/plan.h"
 #include "model/taskmsg.h"
 #include "server/commit.h"
+#include "server/hook_round.h"
+#include "server/hook_store.h"
 #include "server/lease.h"
 #include "sim/sim.h"
 #include "store/store.h"
@@ -70,7 +72,7 @@ enum agenda_kind {
 };
 struct agenda_item {
     uint64_t at_ms, no; /* no: order of entry, so that ties are not left to the heap */
-    uint64_t exports;
+    uint64_t returns;
     uint32_t task, attempt, ask, again_ms;
     uint32_t who;  /* worker or node */
     uint32_t life; /* of the worker or server it belongs to; later lives ignore it */
@@ -89,7 +91,7 @@ enum work_state { WORK_RUNS, WORK_ENDED };
 struct sim_work { /* an attempt at one ask, held by a worker */
     uint32_t task, attempt, ask, again_ms;
     uint32_t node_life; /* of its node when it started */
-    uint64_t exports;
+    uint64_t returns;
     uint8_t state, outcome;
     bool deaf, stopped;
 };
@@ -145,6 +147,8 @@ struct sim_server {
     struct anneal *engine;
     struct commit *commit;
     struct lease *lease;
+    struct hook_rounds rounds;
+    struct hook_stores *stores;
     struct group *group; /* closed, being written */
     size_t slice;        /* next of its transactions */
     uint64_t durable;    /* last group that is */
@@ -255,6 +259,17 @@ int sim_server_feed(struct sim *s, struct event *ev, const struct commit_note *n
 void sim_server_result(struct sim *s, const struct agenda_item *m);
 void sim_server_beat(struct sim *s, const struct agenda_item *m);
 void sim_server_leases(struct sim *s);
+
+/* An event that belongs to the step under way: as above, without dying in between. */
+int sim_server_apply(struct sim *s, struct event *ev, const struct commit_note *note);
+
+/* sim_hooks.c */
+void sim_hooks_boot(struct sim *s);
+void sim_hooks_load(struct sim *s); /* from what is stored */
+void sim_hooks_drop(struct sim_server *v);
+void sim_hooks_collect(struct sim *s, const struct event *ev, const struct effects *fx);
+void sim_hooks_settle(struct sim *s);
+void sim_hooks_check(struct sim *s, const char *when);
 
 /* sim_commit.c: groups out, death and return */
 void sim_server_boot(struct sim *s);

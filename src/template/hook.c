@@ -27,9 +27,7 @@ static const char *const event_names[HOOK_EVENT_COUNT] = {
     HOOK_EVENTS(X)
 #undef X
 };
-#define LOCAL   (HOOK_F_LET | HOOK_F_FOR)
-#define DATA    (HOOK_F_SET | HOOK_F_UNSET | HOOK_F_STORE | LOCAL)
-#define OF_NODE (HOOK_F_STORE | HOOK_F_ENQUEUE | LOCAL)
+#define DATA (HOOK_F_SET | HOOK_F_UNSET | HOOK_F_STORE | HOOK_F_UNSTORE | HOOK_F_LET | HOOK_F_FOR)
 static const unsigned event_verbs[HOOK_EVENT_COUNT] = {
     [HOOK_ON_PROPOSED] = DATA,
     [HOOK_ON_BIND] = DATA | HOOK_F_REFUSE,
@@ -39,13 +37,12 @@ static const unsigned event_verbs[HOOK_EVENT_COUNT] = {
     [HOOK_ON_TRANSITION] = DATA | HOOK_F_ENQUEUE,
     [HOOK_ON_ERROR] = DATA | HOOK_F_ENQUEUE,
     [HOOK_ON_ACTIVE] = DATA | HOOK_F_ENQUEUE,
-    [HOOK_ON_NODE_CREATE] = OF_NODE,
-    [HOOK_ON_NODE_CHANGE] = OF_NODE,
-    [HOOK_ON_NODE_DELETE] = OF_NODE,
+    [HOOK_ON_REMOVED] = DATA | HOOK_F_ENQUEUE,
+    [HOOK_ON_NODE_CREATE] = DATA | HOOK_F_ENQUEUE,
+    [HOOK_ON_NODE_CHANGE] = DATA | HOOK_F_ENQUEUE,
+    [HOOK_ON_NODE_DELETE] = DATA | HOOK_F_ENQUEUE,
 };
-#undef LOCAL
 #undef DATA
-#undef OF_NODE
 static const struct {
     const char *name;
     unsigned needs, may;
@@ -123,7 +120,7 @@ struct compiler {
     VEC(struct local) locals;
     VEC(struct str) reads;
     VEC(struct hook_write) writes;
-    VEC(struct str) roles;
+    VEC(struct hook_role) roles;
     struct strmap seen; /* reads, writes and roles, with a letter in front */
     struct err *e;
 };
@@ -289,18 +286,20 @@ static int compile_path(struct compiler *c, const struct value *v, struct hook_s
     return 0;
 }
 
-static int compile_role(struct compiler *c, const struct value *v, struct str *ret)
+static int compile_role(struct compiler *c, const struct value *v, const char *what,
+                        struct str *ret)
 {
     struct str s = value_as_str(v);
     if (!text_is_name(s)) {
-        int rc = wrong(c, v, ERR_INVALID, "enqueue must be the name of a role or a list of names");
+        int rc = wrong(c, v, ERR_INVALID, "%s must be the name of a role%s", what,
+                       *what == 'e' ? " or a list of names" : "");
         (void)err_hint(c->e,
                        "a name is 1 to 64 of a-z 0-9 . _ - and begins with a letter or digit");
         return rc;
     }
     *ret = keep(c, s);
     if (seen_first(c, 'e', s))
-        vec_push(&c->roles, *ret);
+        vec_push(&c->roles, ((struct hook_role){*ret, {v->line, v->column}}));
     return 0;
 }
 
@@ -312,7 +311,7 @@ static int compile_roles(struct compiler *c, const struct value *v, struct hook_
                      HOOK_MAX_ROLES);
     struct str *roles = arena_new(c->a, struct str, n);
     for (uint32_t i = 0; i < n; i++) {
-        int rc = compile_role(c, v->kind == VALUE_LIST ? &v->items[i] : v, &roles[i]);
+        int rc = compile_role(c, v->kind == VALUE_LIST ? &v->items[i] : v, "enqueue", &roles[i]);
         if (rc < 0)
             return rc;
     }
@@ -393,6 +392,23 @@ static void hint_allowed(struct compiler *c, enum hook_verb verb)
     (void)err_hint(c->e, "it is allowed in %s", names.data);
 }
 
+/* Where no noderole lives, data are some role's that is named; `on` alone names no role. */
+static int check_whose(struct compiler *c, const struct value *v, const struct keys *keys,
+                       enum hook_verb verb)
+{
+    const struct value *on = keys->at[HOOK_VERB_COUNT + HOOK_KEYBIT_ON];
+    bool of = keys->at[HOOK_VERB_COUNT + HOOK_KEYBIT_OF];
+    if ((verb != HOOK_SET && verb != HOOK_UNSET) || of)
+        return 0;
+    if (on)
+        return wrong(c, on, ERR_INVALID, "%s with \"on\" needs \"of\"", verbs[verb].name);
+    if (!(HOOK_OF_NOBODY >> c->event & 1))
+        return 0;
+    int rc = wrong(c, v, ERR_INVALID, "%s needs \"of\" here", verbs[verb].name);
+    (void)err_hint(c->e, "no noderole lives at this event: say of: ROLE, and on which nodes");
+    return rc;
+}
+
 static int find_verb(struct compiler *c, const struct value *v, const struct keys *keys,
                      enum hook_verb *ret)
 {
@@ -407,7 +423,8 @@ static int find_verb(struct compiler *c, const struct value *v, const struct key
     }
     if (found < 0) {
         int rc = wrong(c, v, ERR_INVALID, "a step that does nothing");
-        (void)err_hint(c->e, "it needs one of set, unset, store, enqueue, refuse, let and for");
+        (void)err_hint(c->e,
+                       "it needs one of set, unset, store, unstore, enqueue, refuse, let and for");
         return rc;
     }
     if (!(event_verbs[c->event] >> found & 1)) {
@@ -425,7 +442,7 @@ static int find_verb(struct compiler *c, const struct value *v, const struct key
             return wrong(c, v, ERR_INVALID, "%s needs \"%s\"", verbs[found].name, name);
     }
     *ret = (enum hook_verb)found;
-    return 0;
+    return check_whose(c, v, keys, *ret);
 }
 
 static int compile_block(struct compiler *c, const struct value *v, const struct hook_step **ret,
@@ -444,12 +461,29 @@ static int compile_for(struct compiler *c, const struct value *body, struct hook
     return rc;
 }
 
+/* Whose data, and on which nodes. */
+static int compile_whose(struct compiler *c, const struct keys *keys, struct hook_step *step)
+{
+    const struct value *of = keys->at[HOOK_VERB_COUNT + HOOK_KEYBIT_OF];
+    const struct value *on = keys->at[HOOK_VERB_COUNT + HOOK_KEYBIT_ON];
+    int rc = 0;
+    if (of) {
+        struct str *role = arena_new(c->a, struct str, 1);
+        rc = compile_role(c, of, "of", role);
+        step->roles = role;
+        step->n_roles = 1;
+    }
+    return rc >= 0 && on ? compile_term(c, on, "on", &step->on) : rc;
+}
+
 /* What comes with the verb. */
 static int compile_rest(struct compiler *c, const struct keys *keys, struct hook_step *step)
 {
     static const uint8_t term_key[HOOK_VERB_COUNT] = {
-        [HOOK_SET] = HOOK_KEYBIT_TO, [HOOK_STORE] = HOOK_KEYBIT_TO,   [HOOK_LET] = HOOK_KEYBIT_TO,
-        [HOOK_FOR] = HOOK_KEYBIT_IN, [HOOK_ENQUEUE] = HOOK_KEYBIT_ON,
+        [HOOK_SET] = HOOK_KEYBIT_TO,
+        [HOOK_STORE] = HOOK_KEYBIT_TO,
+        [HOOK_LET] = HOOK_KEYBIT_TO,
+        [HOOK_FOR] = HOOK_KEYBIT_IN,
     };
     const struct value *subject = keys->at[step->verb];
     size_t k = HOOK_VERB_COUNT + term_key[step->verb];
@@ -457,15 +491,18 @@ static int compile_rest(struct compiler *c, const struct keys *keys, struct hook
     switch ((enum hook_verb)step->verb) {
     case HOOK_SET:
     case HOOK_UNSET:
-    case HOOK_STORE: rc = compile_path(c, subject, step); break;
+    case HOOK_STORE:
+    case HOOK_UNSTORE: rc = compile_path(c, subject, step); break;
     case HOOK_ENQUEUE: rc = compile_roles(c, subject, step); break;
     case HOOK_REFUSE: return compile_term(c, subject, "refuse", &step->term);
     case HOOK_LET:
     case HOOK_FOR: rc = compile_name(c, subject, step); break;
     case HOOK_VERB_COUNT: assert(!"no verb");
     }
-    if (rc >= 0 && step->verb != HOOK_UNSET && keys->at[k])
+    if (rc >= 0 && term_key[step->verb])
         rc = compile_term(c, keys->at[k], key_names[k], &step->term);
+    if (rc >= 0)
+        rc = compile_whose(c, keys, step);
     if (rc >= 0 && step->verb == HOOK_FOR)
         rc = compile_for(c, keys->at[HOOK_VERB_COUNT + HOOK_KEYBIT_DO], step);
     if (rc >= 0 && step->verb == HOOK_LET)
@@ -518,6 +555,37 @@ static void *array_keep(struct arena *a, const void *at, size_t n, size_t size)
     return copy;
 }
 
+/* The name of a hook that is built in. */
+static int compile_builtin(struct compiler *c, const struct value *v, struct hook *h)
+{
+    struct str name = value_as_str(v);
+    const char *known[16];
+    size_t n = 0;
+    uint32_t events;
+    h->builtin = hook_builtin_find(name);
+    if (h->builtin && h->builtin->events >> c->event & 1) {
+        for (const char *const *at = h->builtin->reads; *at; at++)
+            vec_push(&c->reads, str_of(*at));
+        for (const char *const *at = h->builtin->sets; *at; at++)
+            vec_push(&c->writes, ((struct hook_write){HOOK_SET, str_of(*at)}));
+        for (const char *const *at = h->builtin->stores; *at; at++)
+            vec_push(&c->writes, ((struct hook_write){HOOK_STORE, str_of(*at)}));
+        return 0;
+    }
+    if (h->builtin)
+        return wrong(c, v, ERR_INVALID, "the built-in hook %s is not for this event",
+                     h->builtin->name);
+    int rc = wrong(c, v, ERR_INVALID, "there is no built-in hook \"%.*s\"", shown(name), name.s);
+    while (n < sizeof known / sizeof *known && hook_builtin_at(n, &known[n], &events))
+        n++;
+    const char *best = text_nearest(name, known, n);
+    if (best)
+        (void)err_hint(c->e, "did you mean \"%s\"?", best);
+    else
+        (void)err_hint(c->e, "steps are written as a list: [{set: a, to: 1}]");
+    return rc;
+}
+
 int hook_compile(struct arena *a, const struct value *steps, enum hook_event event,
                  const struct hook_options *o, const struct hook **ret_h, struct err *e)
 {
@@ -525,9 +593,12 @@ int hook_compile(struct arena *a, const struct value *steps, enum hook_event eve
     c.file = o && o->file ? arena_strdup(a, o->file) : NULL;
     c.library = o ? o->library : NULL;
     struct hook *h = arena_new(a, struct hook, 1);
-    int rc = compile_block(&c, steps, &h->steps, &h->n_steps);
+    int rc = steps->kind == VALUE_STRING ? compile_builtin(&c, steps, h)
+                                         : compile_block(&c, steps, &h->steps, &h->n_steps);
     if (rc >= 0) {
+        const struct value *at = steps->kind == VALUE_LIST && steps->n ? &steps->items[0] : steps;
         h->file = c.file;
+        h->place = (struct hook_place){at->line, at->column};
         h->event = event;
         h->reads = array_keep(a, c.reads.at, c.reads.n, sizeof *c.reads.at);
         h->writes = array_keep(a, c.writes.at, c.writes.n, sizeof *c.writes.at);

@@ -107,12 +107,39 @@ static int path_eval(struct run *r, const struct hook_step *step, struct str *re
     return 0;
 }
 
+/* The nodes that `on` names; one without a name, that of the event, if it is not given. */
+static int nodes_eval(struct run *r, const struct hook_step *step, const struct value **ret_nodes,
+                      uint32_t *ret_n)
+{
+    static const struct value same = {.kind = VALUE_STRING, .s = ""};
+    const struct value *on = &same;
+    bool given = step->on.x || step->on.v;
+    int rc = given ? term_eval(r, &step->on, &on) : 0;
+    if (rc < 0)
+        return rc;
+    *ret_nodes = on->kind == VALUE_LIST ? on->items : on;
+    *ret_n = on->kind == VALUE_LIST ? on->n : 1;
+    uint64_t steps = (uint64_t)*ret_n * (step->n_roles ? step->n_roles : 1);
+    if (steps > r->budget.steps)
+        return run_wrong(r, step, ERR_LIMIT, "more noderoles than the hook has steps left");
+    r->budget.steps -= (uint32_t)steps;
+    for (uint32_t i = 0; given && i < *ret_n; i++)
+        if (!text_is_fqdn(value_as_str(&(*ret_nodes)[i])))
+            return run_wrong(r, step, ERR_INVALID,
+                             "on must give the name of a node or a list of names");
+    return 0;
+}
+
 static int run_write(struct run *r, const struct hook_step *step)
 {
     struct hook_action action = {.verb = (enum hook_verb)step->verb};
+    const struct value *nodes;
+    uint32_t n;
     int rc = path_eval(r, step, &action.path);
-    if (rc >= 0 && step->verb != HOOK_UNSET)
+    if (rc >= 0 && (step->term.x || step->term.v))
         rc = term_eval(r, &step->term, &action.v);
+    if (rc >= 0)
+        rc = nodes_eval(r, step, &nodes, &n);
     if (rc < 0)
         return rc;
     r->written += action.path.n;
@@ -123,7 +150,12 @@ static int run_write(struct run *r, const struct hook_step *step)
         snprintf(what, sizeof what, "more bytes written than the limit of %d", EXPR_MAX_BYTES);
         return run_wrong(r, step, ERR_LIMIT, what);
     }
-    vec_push(&r->actions, action);
+    if (step->n_roles)
+        action.role = step->roles[0];
+    for (uint32_t i = 0; i < n; i++) {
+        action.node = value_as_str(&nodes[i]);
+        vec_push(&r->actions, action);
+    }
     return 0;
 }
 
@@ -141,26 +173,13 @@ static void enqueue_one(struct run *r, struct str role, struct str node)
 
 static int run_enqueue(struct run *r, const struct hook_step *step)
 {
-    static const struct value same = {.kind = VALUE_STRING, .s = ""};
-    const struct value *on = &same;
-    bool given = step->term.x || step->term.v;
-    int rc = given ? term_eval(r, &step->term, &on) : 0;
-    if (rc < 0)
-        return rc;
-    const struct value *nodes = on->kind == VALUE_LIST ? on->items : on;
-    uint32_t n = on->kind == VALUE_LIST ? on->n : 1;
-    uint64_t steps = (uint64_t)n * step->n_roles;
-    if (steps > r->budget.steps)
-        return run_wrong(r, step, ERR_LIMIT, "more runs than the hook has steps left");
-    r->budget.steps -= (uint32_t)steps;
-    for (uint32_t i = 0; i < n; i++) {
-        if (given && !text_is_fqdn(value_as_str(&nodes[i])))
-            return run_wrong(r, step, ERR_INVALID,
-                             "on must give the name of a node or a list of names");
+    const struct value *nodes;
+    uint32_t n;
+    int rc = nodes_eval(r, step, &nodes, &n);
+    for (uint32_t i = 0; rc >= 0 && i < n; i++)
         for (uint32_t k = 0; k < step->n_roles; k++)
             enqueue_one(r, step->roles[k], value_as_str(&nodes[i]));
-    }
-    return 0;
+    return rc;
 }
 
 static int run_refuse(struct run *r, const struct hook_step *step)
@@ -171,7 +190,10 @@ static int run_refuse(struct run *r, const struct hook_step *step)
         return rc;
     if (text->kind != VALUE_STRING || !text->n)
         return run_wrong(r, step, ERR_INVALID, "the reason must be text");
-    vec_push(&r->actions, ((struct hook_action){.verb = HOOK_REFUSE, .text = value_as_str(text)}));
+    vec_push(&r->actions, ((struct hook_action){.verb = HOOK_REFUSE,
+                                                .text = value_as_str(text),
+                                                .line = step->place.line,
+                                                .column = step->place.column}));
     r->refused = true;
     return 0;
 }
@@ -241,7 +263,8 @@ static int run_step(struct run *r, const struct hook_step *step)
     switch ((enum hook_verb)step->verb) {
     case HOOK_SET:
     case HOOK_UNSET:
-    case HOOK_STORE: return run_write(r, step);
+    case HOOK_STORE:
+    case HOOK_UNSTORE: return run_write(r, step);
     case HOOK_ENQUEUE: return run_enqueue(r, step);
     case HOOK_REFUSE: return run_refuse(r, step);
     case HOOK_LET: return run_let(r, step);
@@ -271,6 +294,25 @@ static const struct hook_step *run_next(struct run *r)
     return NULL;
 }
 
+static int run_builtin(struct run *r)
+{
+    struct builtin_run b = {.event = r->h->event, .scope = scope_now(r), .mem = r->mem};
+    int rc = r->h->builtin->run(&b, r->e);
+    for (size_t i = 0; rc >= 0 && i < b.actions.n; i++) {
+        vec_push(&r->actions, b.actions.at[i]);
+        struct hook_action *last = &r->actions.at[r->actions.n - 1];
+        last->line = r->h->place.line;
+        last->column = r->h->place.column;
+        r->refused |= last->verb == HOOK_REFUSE;
+    }
+    vec_done(&b.actions);
+    if (rc < 0 && r->e) {
+        (void)err_wrap(r->e, "%s: %s", hook_event_name(r->h->event), r->h->builtin->name);
+        (void)hook_point(r->h->file, r->h->place, rc, r->e);
+    }
+    return rc;
+}
+
 int hook_eval(const struct hook *h, const struct expr_scope *scope, struct arena *mem,
               struct hook_outcome *ret, struct err *e)
 {
@@ -284,6 +326,8 @@ int hook_eval(const struct hook *h, const struct expr_scope *scope, struct arena
     r.scope = (struct expr_scope){
         .outer = scope, .ctx = scope ? scope->ctx : NULL, .budget = &r.budget};
     r.blocks[r.n_blocks++] = (struct block){.steps = h->steps, .n = h->n_steps};
+    if (h->builtin)
+        rc = run_builtin(&r);
     while (rc >= 0 && !r.refused && (step = run_next(&r)))
         rc = run_step(&r, step);
     if (scope && scope->budget)
@@ -324,10 +368,24 @@ bool hook_write_at(const struct hook *h, size_t i, enum hook_verb *ret_verb, str
     return true;
 }
 
-bool hook_role_at(const struct hook *h, size_t i, struct str *ret_role)
+bool hook_role_at(const struct hook *h, size_t i, struct str *ret_role, uint32_t *ret_line,
+                  uint32_t *ret_column)
 {
     if (i >= h->n_roles)
         return false;
-    *ret_role = h->roles[i];
+    *ret_role = h->roles[i].name;
+    *ret_line = h->roles[i].place.line;
+    *ret_column = h->roles[i].place.column;
     return true;
+}
+
+const char *hook_file(const struct hook *h)
+{
+    return h->file;
+}
+
+void hook_where(const struct hook *h, char *ret, size_t n)
+{
+    snprintf(ret, n, "%s%s%u:%u", h->file ? h->file : "", h->file ? ":" : "", h->place.line,
+             h->place.column);
 }

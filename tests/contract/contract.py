@@ -159,6 +159,9 @@ class Scenario:
             api.call(name)
         role = "web" if self.fake else "contract-well"
         api.call("role_get", role)
+        kept = api.call("role_store", role).json
+        self.tap.ok(kept["role"] == role and kept["store"] == {}, "role_store: nothing is kept yet", kept)
+        api.refuse("role_store", ("no-such-role",), 404, "a role that does not exist")
         jig = "script" if self.fake else "test"
         rev = api.call("jig_get", jig).json["rev"]
         off = api.call("jig_patch", jig, body={"active": False}, match=f'"{rev}"').json
@@ -238,6 +241,8 @@ class Scenario:
         noderole = self.noderole_of("contract-well", NODES[0])
         got = api.call("noderole_get", noderole)
         api.call("noderole_data", noderole, body={"size": 6}, match=got.headers["ETag"])
+        api.call("noderole_visible", noderole)
+        api.call("noderole_visible", noderole, query={"explain": "size"}, note="explained")
         if not self.fake:
             api.refuse("noderole_data", (noderole,), (400, 422), "data that breaks an attribute", body={"size": 0},
                        headers={"If-Match": "*"})

@@ -74,13 +74,15 @@ run anneal task log "$task"
 has "$out" "looking" "its log is there"
 run anneal noderole list --state error -o json
 is "$(printf '%s' "$out" | jq -r '"\(.total) \(.items[0].role)"')" "1 site" "lists in JSON are the server's"
-run anneal noderole tree --no-color
+ids=$(anneal noderole list --deployment prod -o json | jq -c "[.items[] | {(.role): .id}] | add")
+base=$(jq .base <<<"$ids") site=$(jq .site <<<"$ids")
+run anneal noderole tree --deployment prod --no-color
 has "$out" "base@n1.example.net  ACTIVE" "the tree has who is needed"
-has "$out" "─ 2 site@n2.example.net  ERROR" "and who needs it below"
-run anneal noderole tree 2 --up -o json
-is "$(printf '%s' "$out" | jq -c .edges)" '[{"parent":1,"child":2}]' "as data, edges"
+has "$out" "─ $site site@n2.example.net  ERROR" "and who needs it below"
+run anneal noderole tree "$site" --up --deployment prod -o json
+is "$(printf '%s' "$out" | jq -c .edges)" "[{\"parent\":$base,\"child\":$site}]" "as data, edges"
 run anneal noderole tree --dot
-has "$out" "n1 -> n2;" "and as a picture, an arrow"
+has "$out" "n$base -> n$site;" "and as a picture, an arrow"
 touch "$work/allowed"
 run anneal task retry "$task" --wait
 is "$rc" 0 "the cause removed, a retry succeeds"

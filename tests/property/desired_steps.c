@@ -378,9 +378,7 @@ static void fate_roll(struct run *x, int id)
     b->fated = true;
     b->bad = one_in(&x->d, 5);
     b->bad_down = one_in(&x->d, 2);
-    b->exports_next = 7 * any_of(x, 3);
-    run_log(x, "; %d is %s%s, exports %d", id, b->bad ? "bad" : "good",
-            b->bad_down ? ", bad to remove" : "", b->exports_next);
+    run_log(x, "; %d is %s%s", id, b->bad ? "bad" : "good", b->bad_down ? ", bad to remove" : "");
 }
 
 static void step_fate(struct run *x)
@@ -414,10 +412,9 @@ static void step_repair(struct run *x)
     }
 }
 
-static bool being_fails(void *ctx, uint32_t noderole, bool removal, uint64_t *ret_exports)
+static bool being_fails(void *ctx, uint32_t noderole, bool removal)
 {
     const struct being *b = &((struct run *)ctx)->v->beings[noderole];
-    *ret_exports = (uint64_t)b->exports_next;
     return removal ? b->bad_down : b->bad;
 }
 

@@ -431,6 +431,21 @@ int server_announce(struct server *s, const struct server_call *c, struct server
     return 0;
 }
 
+int server_noderole_visible(struct server *s, const struct server_call *c, struct server_reply *r,
+                            struct err *e)
+{
+    int rc = begin(s, c, "noderole_visible", e);
+    struct value *row = row_find(s, FAKE_NODEROLES, c->id[0]), *v = value_map(c->mem);
+    if (rc < 0)
+        return rc;
+    if (!row)
+        return lacks("noderole", c->id[0], e);
+    value_set(c->mem, v, "noderole", value_get(row, "id"));
+    value_set(c->mem, v, "data", value_map(c->mem));
+    r->body = v;
+    return 0;
+}
+
 int server_noderole_data(struct server *s, const struct server_call *c, struct server_reply *r,
                          struct err *e)
 {
@@ -468,6 +483,23 @@ int server_role_rerun(struct server *s, const struct server_call *c, struct serv
     if (rc == 0 && !row_find(s, FAKE_ROLES, c->id[0]))
         rc = lacks("role", c->id[0], e);
     return rc < 0 ? rc : operation_reply(s, r, e);
+}
+
+int server_role_store(struct server *s, const struct server_call *c, struct server_reply *r,
+                      struct err *e)
+{
+    int rc = begin(s, c, "role_store", e);
+    if (rc == 0 && !row_find(s, FAKE_ROLES, c->id[0]))
+        rc = lacks("role", c->id[0], e);
+    if (rc < 0)
+        return rc;
+    struct value *v = value_map(c->mem);
+    value_put_text(c->mem, v, "role", c->id[0]);
+    value_put_int(c->mem, v, "rev", 1);
+    value_set(c->mem, v, "store", value_map(c->mem));
+    r->body = v;
+    r->rev = 1;
+    return 0;
 }
 
 int server_noderole_rerun(struct server *s, const struct server_call *c, struct server_reply *r,

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "model/plan.h"
 #include "model/states.h"
+#include "template/hook.h"
 
 static int shell_params(const struct value *params, struct err *e)
 {
@@ -92,13 +93,30 @@ static void reads_write(struct buf *b, const struct catalog *c, const struct cat
     }
 }
 
-static void hooks_write(struct buf *b, const struct value *hooks)
+static void hook_write(struct buf *b, const struct catalog_hooks *hooks, enum hook_event event)
 {
-    if (!hooks)
-        return;
-    buf_puts(b, "    hooks: ");
-    json_write_canonical(b, hooks);
+    const struct hook *h = hooks->at[event];
+    struct str s;
+    enum hook_verb verb;
+    uint32_t line, column;
+
+    buf_printf(b, "    %s", hook_event_name(event));
+    for (uint32_t i = 0; event == HOOK_ON_NODE_CHANGE && i < hooks->n_fields; i++)
+        buf_printf(b, " of %s", hooks->fields[i].s);
+    for (size_t i = 0; hook_read_at(h, i, &s); i++)
+        buf_printf(b, "%s %.*s", i ? "," : ": reads", (int)s.n, s.s);
+    for (size_t i = 0; hook_write_at(h, i, &verb, &s); i++)
+        buf_printf(b, "; %s %.*s", hook_verb_name(verb), (int)s.n, s.s);
+    for (size_t i = 0; hook_role_at(h, i, &s, &line, &column); i++)
+        buf_printf(b, "; for %.*s at %u:%u", (int)s.n, s.s, line, column);
     buf_puts(b, "\n");
+}
+
+static void hooks_write(struct buf *b, const struct catalog_hooks *hooks)
+{
+    for (int i = 0; hooks && i < HOOK_EVENT_COUNT; i++)
+        if (hooks->events >> i & 1)
+            hook_write(b, hooks, (enum hook_event)i);
 }
 
 static void role_write(struct buf *b, const struct catalog *c, const struct catalog_role *r)
@@ -124,6 +142,8 @@ static void role_write(struct buf *b, const struct catalog *c, const struct cata
     attributes_write(b, r->attribute_list, r->n_attributes);
     reads_write(b, c, r);
     hooks_write(b, r->hooks);
+    if (r->hook_events)
+        buf_printf(b, "    events with hooks: %#x\n", r->hook_events);
     if (r->fault)
         buf_printf(b, "    cannot be bound: %s:%u:%u: %s\n", c->files[r->fault_where.file].s,
                    r->fault_where.line, r->fault_where.column, r->fault);

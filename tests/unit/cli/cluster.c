@@ -56,6 +56,8 @@ static const struct {
      LIST("{\"name\":\"site\",\"version\":\"1\",\"description\":\"ours\",\"roles\":[\"web\"]}")},
     {"GET /v1/roles", 200, LIST(ROLE)},
     {"GET /v1/roles/web", 200, ROLE},
+    {"GET /v1/roles/web/store", 200,
+     "{\"role\":\"web\",\"rev\":4,\"store\":{\"taken\":{\"n1\":\"10.0.0.1\"}}}"},
     {"POST /v1/roles/web/rerun", 202, OPERATION_JSON("running", 1, 0, 1)},
     {"GET /v1/jigs", 200, LIST(JIG)},
     {"GET /v1/jigs/ssh", 200, JIG},
@@ -81,6 +83,20 @@ static const struct {
             "\"noderoles\":[12],\"tasks\":4}"},
     {"GET /v1/noderoles", 200, LIST(NODEROLE_JSON)},
     {"GET /v1/noderoles/12", 200, NODEROLE_JSON},
+    {"GET /v1/noderoles/12/data?explain=listen.port", 200,
+     "{\"noderole\":12,\"path\":\"listen.port\",\"found\":true,\"visible\":81,\"layers\":["
+     "{\"layer\":\"default\",\"part\":\"default\",\"noderole\":null,\"role\":\"web\",\"node\":null,"
+     "\"deployment\":\"prod\",\"value\":80,\"wins\":false,\"cuts\":false},"
+     "{\"layer\":\"ambient\",\"part\":\"wall\",\"noderole\":8,\"role\":\"ntp\",\"node\":\"n1\","
+     "\"deployment\":\"prod\",\"value\":123,\"wins\":false,\"cuts\":false},"
+     "{\"layer\":\"deployment-role\",\"part\":\"deployment-role\",\"noderole\":12,\"role\":\"web\","
+     "\"node\":\"n1\",\"deployment\":\"prod\",\"value\":\"none\",\"wins\":false,\"cuts\":true},"
+     "{\"layer\":\"user\",\"part\":\"user\",\"noderole\":12,\"role\":\"web\",\"node\":\"n1\","
+     "\"deployment\":\"prod\",\"value\":81,\"wins\":true,\"cuts\":false}]}"},
+    {"GET /v1/noderoles/12/data?explain=no", 200,
+     "{\"noderole\":12,\"path\":\"no\",\"found\":false,\"visible\":null,\"layers\":[]}"},
+    {"GET /v1/noderoles/12/data", 200,
+     "{\"noderole\":12,\"data\":{\"listen\":{\"port\":81},\"node\":{\"name\":\"n1\"}}}"},
     {"PUT /v1/noderoles/12/data", 202, NODEROLE_JSON},
     {"POST /v1/noderoles/12/rerun", 202, OPERATION_JSON("running", 1, 0, 1)},
     {"POST /v1/noderoles/12/retry", 202, NODEROLE_JSON},

@@ -32,14 +32,19 @@ static struct value *yaml_of(struct arena *mem, const char *text)
     return v;
 }
 
-static void world_init(struct world *w)
+static void world_of(struct world *w, const char *text)
 {
     arena_init(&w->mem);
-    struct value *map = yaml_of(&w->mem, scope_text);
+    struct value *map = yaml_of(&w->mem, text);
     for (uint32_t i = 0; i < map->n; i++)
         w->vars[i] = (struct expr_var){{map->members[i].key, map->members[i].key_n},
                                        &map->members[i].v};
     w->scope = (struct expr_scope){.vars = w->vars, .n = map->n};
+}
+
+static void world_init(struct world *w)
+{
+    world_of(w, scope_text);
 }
 
 static void outcome_write(struct buf *b, const struct hook_outcome *o)
@@ -127,6 +132,10 @@ static const struct row outcomes[] = {
     {"[{for: a, in: '[1]', do: [{set: x, to: a}]}, {for: a, in: '[2]', do: [{set: x, to: a}]},"
      " {set: y, to: a is defined}]",
      "set x1; set x2; set yfalse"},
+    {"[{unstore: pool/(node.name)}]", "unstore pool/db1.example.net"},
+    {"[{set: a, to: 1, of: dns}, {unset: b, of: dns, on: names}]",
+     "set a1dns; unset bdns@n1.example.net; unset bdns@n2.example.net; unset bdns@n1.example.net"},
+    {"[{set: a, to: 1, of: dns, on: many}]", ""},
     {"[{enqueue: dns}]", "enqueue dns"},
     {"[{enqueue: [dns, ntp], on: node.name}]",
      "enqueue dns@db1.example.net; enqueue ntp@db1.example.net"},
@@ -148,7 +157,7 @@ static const struct row wrong_steps[] = {
     {"[{zzzzz: a}]", "roles/db.yaml:1:3: on_commit: unknown key \"zzzzz\" of a step"},
     {"[{when: true}]",
      "roles/db.yaml:1:2: on_commit: a step that does nothing\n  it needs one of set, "
-     "unset, store, enqueue, refuse, let and for"},
+     "unset, store, unstore, enqueue, refuse, let and for"},
     {"[{set: a, store: b, to: 1}]",
      "roles/db.yaml:1:2: on_commit: a step cannot both set and store"},
     {"[{set: a}]", "roles/db.yaml:1:2: on_commit: set needs \"to\""},
@@ -177,6 +186,15 @@ static const struct row wrong_steps[] = {
      "enqueue must be the name of a role or a list of names\n  a name is 1 to 64"},
     {"[{enqueue: [dns, 5]}]", "roles/db.yaml:1:18: on_commit: enqueue must be the name of a role"},
     {"[{enqueue: []}]", "enqueue names 0 roles, from 1 to 64 can be"},
+    {"[{set: a, to: 1, of: Dns}]",
+     "roles/db.yaml:1:22: on_commit: of must be the name of a role\n"},
+    {"[{set: a, to: 1, on: names}]", "roles/db.yaml:1:22: on_commit: set with \"on\" needs \"of\""},
+    {"[{store: a, to: 1, of: dns}]", "store has no use for \"of\""},
+    {"address_from_rang", "roles/db.yaml:1:1: on_commit: there is no built-in hook "
+                          "\"address_from_rang\"\n  did you mean "
+                          "\"address_from_range\"?"},
+    {"nothing", "steps are written as a list"},
+    {"address_from_range", "the built-in hook address_from_range is not for this event"},
     {"[{let: 5x, to: 1}]", "let must be a name\n  letters, digits and _"},
     {"[{let: not, to: 1}]", "let must be a name"},
     {"[{let: '', to: 1}]", "let must be a name"},
@@ -231,6 +249,7 @@ static void test_events(struct world *w)
         [HOOK_SET] = {"[{set: a, to: 1}]", "set"},
         [HOOK_UNSET] = {"[{unset: a}]", "unset"},
         [HOOK_STORE] = {"[{store: a, to: 1}]", "store"},
+        [HOOK_UNSTORE] = {"[{unstore: a}]", "unstore"},
         [HOOK_ENQUEUE] = {"[{enqueue: a}]", "enqueue"},
         [HOOK_REFUSE] = {"[{refuse: \"'x'\"}]", "refuse"},
         [HOOK_LET] = {"[{let: a, to: 1}]", "let"},
@@ -251,6 +270,9 @@ static void test_events(struct world *w)
            "%s %s refuse", name, deciding ? "may" : "may not");
     }
     is_int(hook_event_find(str_of("on_nothing")), HOOK_EVENT_COUNT, "an event that is none");
+    has_text(run(w, HOOK_ON_NODE_DELETE, "[{set: a, to: 1}]"), "set needs \"of\" here",
+             "without a noderole, data are of a role that is named");
+    is_text(run(w, HOOK_ON_REMOVED, "[{set: a, to: 1, of: dns}]"), "set a1dns", "as here");
     has_text(run(w, HOOK_ON_ACTIVE, "[{refuse: \"'x'\"}]"), "it is allowed in on_bind, on_commit",
              "who may refuse is said");
 }
@@ -271,10 +293,13 @@ static void test_paths(void)
         "- {for: n, in: nics.all, do: [{set: a/b, to: n.name ~ node.name}, {let: z, to: n}]}\n"
         "- {set: d, to: n.w ~ z.w}\n"
         "- {enqueue: [dns, ntp], on: where}\n"
-        "- {enqueue: dns}\n";
+        "- {enqueue: dns}\n"
+        "- {set: e, to: 1, of: web, on: where}\n";
     const struct hook *h = NULL;
     struct err e = {0};
     struct str s;
+    uint32_t line, column;
+    char where[64];
     enum hook_verb verb;
     is_int(hook_compile(&mem, yaml_of(&mem, text), HOOK_ON_ACTIVE, NULL, &h, &e), 0, "compiles");
     is_text(e.text, "", "without an error");
@@ -284,13 +309,68 @@ static void test_paths(void)
         buf_printf(&reads, "%.*s ", (int)s.n, s.s);
     for (size_t i = 0; hook_write_at(h, i, &verb, &s); i++)
         buf_printf(&writes, "%s:%.*s ", hook_verb_name(verb), (int)s.n, s.s);
-    for (size_t i = 0; hook_role_at(h, i, &s); i++)
-        buf_printf(&roles, "%.*s ", (int)s.n, s.s);
+    for (size_t i = 0; hook_role_at(h, i, &s, &line, &column); i++)
+        buf_printf(&roles, "%.*s:%u:%u ", (int)s.n, s.s, line, column);
     is_text(reads.data, "node.rack r node.name net.first maybe y.z nics.all n.w z.w where ",
             "what it reads, without what is local");
-    is_text(writes.data, "set:a/b set:a unset:a/b store:s set:d ", "what it writes");
-    is_text(roles.data, "dns ntp ", "what it may run");
+    is_text(writes.data, "set:a/b set:a unset:a/b store:s set:d set:e ", "what it writes");
+    is_text(roles.data, "dns:9:14 ntp:9:19 web:11:23 ",
+            "whom it may run or set data of, and where");
+    hook_where(h, where, sizeof where);
+    is_text(where, "1:3", "and where it stands");
     is_int(hook_event_of(h), HOOK_ON_ACTIVE, "and when");
+}
+
+/* A hook that is built in gives what the same hook gives in the language. */
+static void test_builtin(void)
+{
+    static const char in_words[] =
+        "- {let: taken, to: 'store.taken | default({})'}\n"
+        "- {let: addr, to: 'taken[node.name] | default(address_free(data.range.first,"
+        " data.range.last, taken | values))'}\n"
+        "- {when: addr is not defined, refuse: \"'no address is left from ' ~ data.range.first ~"
+        " ' to ' ~ data.range.last\"}\n"
+        "- {store: taken/(node.name), to: addr}\n"
+        "- {set: address, to: addr}\n";
+    static const struct {
+        const char *scope, *want;
+    } cases[] = {
+        {"{data: {range: {first: 10.0.0.1, last: 10.0.0.2}}, store: {}}",
+         "store taken/n1.t\"10.0.0.1\"; set address\"10.0.0.1\""},
+        {"{data: {range: {first: 10.0.0.1, last: 10.0.0.2}}, store: {taken: {n2.t: 10.0.0.1}}}",
+         "store taken/n1.t\"10.0.0.2\"; set address\"10.0.0.2\""},
+        {"{data: {range: {first: 10.0.0.1, last: 10.0.0.2}}, store: {taken: {n1.t: 10.0.0.2}}}",
+         "store taken/n1.t\"10.0.0.2\"; set address\"10.0.0.2\""},
+        {"{data: {range: {first: 10.0.0.1, last: 10.0.0.1}}, store: {taken: {n2.t: 10.0.0.1}}}",
+         "refuse no address is left from 10.0.0.1 to 10.0.0.1 (refused)"},
+    };
+    const char *name;
+    uint32_t events;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world w;
+        world_of(&w, cases[i].scope);
+        w.vars[w.scope.n++] = (struct expr_var){str_of("node"), yaml_of(&w.mem, "{name: n1.t}")};
+        is_text(run(&w, HOOK_ON_BIND, in_words), cases[i].want, "in words: %s", cases[i].scope);
+        is_text(run(&w, HOOK_ON_BIND, "address_from_range"), cases[i].want, "built in: %s",
+                cases[i].scope);
+        is_text(run(&w, HOOK_ON_REMOVED, "address_from_range"), "unstore taken/n1.t",
+                "and given back");
+        arena_done(&w.mem);
+    }
+    struct world w;
+    world_of(&w, "{data: {range: {first: 10.0.0.1}}, store: {}}");
+    has_text(run(&w, HOOK_ON_BIND, "address_from_range"), "there is no node", "a node is needed");
+    w.vars[w.scope.n++] = (struct expr_var){str_of("node"), yaml_of(&w.mem, "{name: n1.t}")};
+    has_text(run(&w, HOOK_ON_BIND, "address_from_range"),
+             "roles/db.yaml:1:1: on_bind: address_from_range: data.range must have first and last",
+             "so is a range");
+    w.vars[0].v = yaml_of(&w.mem, "{range: {first: x, last: y}}");
+    has_text(run(&w, HOOK_ON_BIND, "address_from_range"), "is not an address",
+             "and one of addresses");
+    arena_done(&w.mem);
+    ok(hook_builtin_at(0, &name, &events) && events & 1u << HOOK_ON_BIND, "%s is for on_bind",
+       name);
+    ok(!hook_builtin_at(1000, &name, &events), "the table has an end");
 }
 
 static void test_budget(struct world *w)
@@ -343,6 +423,7 @@ int main(void)
                  (int)strcspn(wrong_steps[i].steps, "\n"), wrong_steps[i].steps);
     test_events(&w);
     test_paths();
+    test_builtin();
     test_budget(&w);
     arena_done(&w.mem);
     return tap_done();

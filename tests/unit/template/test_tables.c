@@ -1,4 +1,4 @@
-/* test_tables.c - docs/expressions.md says what is built in, and nothing else */
+/* test_tables.c - docs/expressions.md and docs/hooks.md say what is built in, and nothing else */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 #include "base/map.h"
@@ -80,6 +80,37 @@ static void check_events(const char *page)
     }
 }
 
+/* The page for those who write hooks. */
+static void check_hooks(const char *page)
+{
+    static const char *const names[] = {
+#define X(id, name, events) name,
+        HOOK_NAMES(X)
+#undef X
+    };
+    const char *builtin;
+    uint32_t events;
+    for (int i = 0; i < HOOK_EVENT_COUNT; i++) {
+        SCOPED_BUF(row);
+        buf_printf(&row, "\n| `%s` | ", hook_event_name((enum hook_event)i));
+        ok(strstr(page, row.data), "the page says when %s is", hook_event_name((enum hook_event)i));
+    }
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        SCOPED_BUF(row);
+        buf_printf(&row, "\n| `%s` | ", names[i]);
+        ok(strstr(page, row.data), "the page says what %s is", names[i]);
+    }
+    for (size_t i = 0; hook_builtin_at(i, &builtin, &events); i++) {
+        SCOPED_BUF(row);
+        buf_printf(&row, "\n| `%s` |", builtin);
+        for (int k = 0; k < HOOK_EVENT_COUNT; k++)
+            if (events >> k & 1)
+                buf_printf(&row, " `%s`", hook_event_name((enum hook_event)k));
+        buf_puts(&row, " | ");
+        ok(strstr(page, row.data), "the page has %s and its events", builtin);
+    }
+}
+
 static void check_limits(const char *page)
 {
     static const int limits[] = {EXPR_MAX_SOURCE, EXPR_MAX_DEPTH, EXPR_MAX_STEPS,
@@ -94,10 +125,14 @@ static void check_limits(const char *page)
 int main(int argc, char **argv)
 {
     SCOPED_BUF(page);
-    if (argc > 1)
+    SCOPED_BUF(hooks);
+    if (argc > 2) {
         page_read(argv[1], &page);
-    if (!ok(page.len > 1000, "there is a page"))
+        page_read(argv[2], &hooks);
+    }
+    if (!ok(page.len > 1000 && hooks.len > 1000, "there are pages"))
         return tap_done();
+    check_hooks(hooks.data);
     check_table(page.data, EXPR_TABLE_FILTERS, "## Filters");
     check_table(page.data, EXPR_TABLE_TESTS, "## Tests");
     check_table(page.data, EXPR_TABLE_FUNCTIONS, "## Functions");
