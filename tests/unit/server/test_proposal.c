@@ -357,6 +357,11 @@ static void moved(struct rig *g)
 {
     rig_do(g, server_deployment_create, "Deployment", ASK(.body = "{'name': 'annex'}"));
     rig_do(g, server_node_patch, "Node", ASK(.id = "n1", .body = "{'deployment': 'shop'}"));
+    ok(!rig_at(g, "left_behind") && rig_noderole(g, "machine", "n1"),
+       "its machine is the system's");
+    rig_do(g, server_noderole_get, "Noderole",
+           ASK(.id = rig_id(g, rig_noderole(g, "machine", "n1"))));
+    is_text(rig_text(g, "deployment"), "system", "and stays there");
     g->if_match = "*";
     rig_do(g, server_deployment_recall, NULL, ASK(.id = "shop"));
     rig_node(g, "n9", ", 'deployment': 'shop'");
