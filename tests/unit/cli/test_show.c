@@ -28,8 +28,8 @@ static const struct {
                      "ID  ROLE  STATE  REASON  DEPLOYMENT  RUNS\n"
                      "12  web   ERROR  exit    prod           1\n"},
     {"group list", "NAME  NODES\ndb        3\n"},
-    {"deployment list", "NAME  PARENT  NODEROLES          DESCRIPTION\n"
-                        "prod  system  3 ACTIVE, 1 ERROR  production\n"},
+    {"deployment list", "NAME  PARENT  NODEROLES          HEAD  PROPOSAL  DESCRIPTION\n"
+                        "prod  system  3 ACTIVE, 1 ERROR     -         -  production\n"},
     {"deployment show prod", "name         prod\n"
                              "id           4\n"
                              "parent       system\n"
