@@ -206,6 +206,7 @@ static void test_status(void)
     is_int(case_run(&c, "status"), 0, "the status screen");
     snprintf(golden, sizeof golden,
              "anneald 9.9 at %s, up 3d04h\n"
+             "state      failed\n"
              "catalog    generation 7\n"
              "store      14 MB, event 1000, check ok\n"
              "workers         2\n"
