@@ -213,8 +213,10 @@ static int tell_conflicts(struct server *s, const struct server_call *c, const s
                    view_key_name(s, c->mem, snapshot_key(list->at[i].role, list->at[i].node)));
     err_set(e, ERR_CONFLICT, "changed here and, since this was proposed, by others: %s%s",
             buf_str(&names).s, list->n > 5 ? " ..." : "");
-    return err_hint(e, "`anneal deployment diff %s` shows both; recall and propose again",
-                    s->inv.deployments.at[p->deployment].name);
+    return err_hint(
+        e,
+        "`anneal deployment diff %s` shows both; edit yours to theirs, or recall and propose again",
+        s->inv.deployments.at[p->deployment].name);
 }
 
 /* Whoever goes back wants that catalog; else nobody wants an older one than there is. */
