@@ -117,6 +117,7 @@ CREATE TABLE node_body (
     realm INTEGER NOT NULL,
     rev INTEGER NOT NULL,
     deployment INTEGER NOT NULL,
+    leaving INTEGER NOT NULL,
     body TEXT NOT NULL
 ) STRICT;
 
@@ -148,7 +149,7 @@ CREATE TABLE operation (
     class INTEGER NOT NULL CHECK (class BETWEEN 0 AND 2),
     created_ms INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 5),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 25),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 26),
     held INTEGER NOT NULL,
     gone INTEGER NOT NULL,
     served INTEGER NOT NULL,
@@ -171,13 +172,12 @@ CREATE TABLE noderole (
     cohort INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 8),
     target INTEGER NOT NULL CHECK (target BETWEEN 0 AND 2),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 25),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 26),
     mode INTEGER NOT NULL,
     generation INTEGER NOT NULL,
     incarnation INTEGER NOT NULL,
     operation INTEGER NOT NULL,
     run_count INTEGER NOT NULL,
-    exports INTEGER NOT NULL,
     data INTEGER NOT NULL,
     inputs INTEGER NOT NULL
 ) STRICT;
@@ -212,7 +212,7 @@ CREATE TABLE task (
     noderole INTEGER NOT NULL,
     def INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 9 AND state <> 1),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 25),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 26),
     flags INTEGER NOT NULL,
     attempt INTEGER NOT NULL,
     tries INTEGER NOT NULL,

@@ -151,6 +151,7 @@ static int dispatch(struct anneal *a, const struct event *ev, struct err *e)
         return 0;
     case EVENT_PLAN_APPLY: return extend_apply(a, ev, e);
     case EVENT_ABANDON: return change_abandon(a, ev->id, e);
+    case EVENT_REDEPLOY: return redeploy_event(a, ev, e);
     case EVENT_RESULT: return attempt_result(a, ev, e);
     case EVENT_OPERATION_ADD:
     case EVENT_DATA_SET:

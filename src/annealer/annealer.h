@@ -59,7 +59,7 @@ struct noderole_view {
     uint32_t id, node, operation, first_task, n_tasks, cohort, generation, incarnation, run_count;
     uint32_t parents_out;
     uint8_t state, target, reason, flags;
-    uint64_t exports, data;
+    uint64_t data; /* digest of its inputs */
 };
 struct node_view {
     uint32_t id, slots, used, errors, noderoles;
@@ -102,6 +102,8 @@ uint32_t anneal_def_end(const struct anneal *a);
 uint32_t anneal_span_end(const struct anneal *a);
 /* Would EVENT_PLAN_APPLY of this rebased plan be taken? */
 int anneal_plan_check(const struct anneal *a, const struct plan *p, struct err *e);
+/* Would EVENT_REDEPLOY of this node, in an operation that is open? */
+int anneal_redeploy_check(const struct anneal *a, uint32_t node, struct err *e);
 /* Borrowed until the next step. */
 const uint32_t *anneal_task_deps(const struct anneal *a, uint32_t task, uint32_t *ret_n);
 const uint32_t *anneal_task_nexts(const struct anneal *a, uint32_t task, uint32_t *ret_n);

@@ -36,14 +36,13 @@ enum {                         /* noderole.mode */
        MODE_REFRESH = 1u << 0, /* in service and running again: STALE */
        MODE_AGAIN = 1u << 1,   /* one more run after this one */
        MODE_FORCED = 1u << 2,  /* no early cut-off in this run */
-       MODE_EXPORTS = 1u << 3, /* exports changed in this run */
-       MODE_BEGUN = 1u << 4,   /* a task of this run was started */
-       MODE_AGAIN_FORCED = 1u << 5,
+       MODE_BEGUN = 1u << 3,   /* a task of this run was started */
+       MODE_AGAIN_FORCED = 1u << 4,
        MODE_DERIVE = 1u << 7, /* in the derive list (not stored) */
 };
 enum { MODE_STORED = 0x7f };
 struct noderole {
-    uint64_t exports, data, inputs;
+    uint64_t data, inputs;
     uint32_t node, op, cohort, generation, incarnation, run_count;
     uint32_t first_task;
     uint32_t next_on_node;
@@ -325,6 +324,9 @@ void operation_reopen(struct anneal *a, uint32_t op); /* work was given back to 
 void operation_settle_all(struct anneal *a);
 void operation_changed(struct anneal *a, uint32_t op);
 int operation_event(struct anneal *a, const struct event *ev, struct err *e);
+int operation_takes_work(const struct anneal *a, uint32_t op, struct err *e);
+/* Another chance for its failed and cancelled tasks; how many there were. */
+uint32_t operation_retry_noderole(struct anneal *a, uint32_t noderole);
 void operation_find_stall(struct anneal *a);
 
 /* recover.c */
@@ -353,6 +355,9 @@ void change_end(struct anneal *a, const struct plan *p);
 void change_retire_tasks(struct anneal *a, uint32_t noderole);
 void change_vanish(struct anneal *a, uint32_t noderole);
 int change_abandon(struct anneal *a, uint32_t noderole, struct err *e);
+
+/* redeploy.c */
+int redeploy_event(struct anneal *a, const struct event *ev, struct err *e);
 
 /* gate.c */
 void gate_progress(struct anneal *a,

@@ -395,18 +395,12 @@ static void answer_not_yet(struct anneal *a, uint32_t id, uint64_t again_ms)
     row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, 0);
 }
 
-static void answer_ok(struct anneal *a, uint32_t id, uint64_t exports)
+static void answer_ok(struct anneal *a, uint32_t id)
 {
     struct live *l = &a->lives.at[id];
     uint32_t t = l->task;
-    struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
     a->tasks[t].done_digest = l->input;
     a->tasks[t].tries = 0;
-    if (exports && exports != nr->exports) {
-        nr->exports = exports;
-        nr->mode |= MODE_EXPORTS;
-        noderole_changed(a, a->tasks[t].noderole);
-    }
     attempt_close(a, id, OUTCOME_OK, 0);
     task_go(a, t, TASKEV_OK, REASON_NONE);
     task_passed_on(a, t);
@@ -448,7 +442,7 @@ int attempt_result(struct anneal *a, const struct event *ev, struct err *e)
         return 0;
     }
     switch (outcome) {
-    case OUTCOME_OK: answer_ok(a, id, ev->a); break;
+    case OUTCOME_OK: answer_ok(a, id); break;
     case OUTCOME_AGAIN:
         if (!held) {
             answer_not_yet(a, id, ev->ms);

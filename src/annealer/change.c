@@ -253,6 +253,13 @@ static int check_change(const struct anneal *a, const struct plan *p, uint32_t i
             return err_hint(e, "`anneal task resolve %u done|failed|again` first",
                             nr->first_task + k);
         }
+    bool empty = c->what & PLAN_C_TASKS ? c->n_tasks == 0
+                                        : nr->n_tasks == 0 && !(c->what & PLAN_C_REMOVE);
+    uint32_t n;
+    (void)graph_in(&a->need, c->noderole, &n);
+    if (empty && (nr->late || n + c->n_gains > c->n_losses))
+        return err_set(e, ERR_INVALID, "plan: noderole %u would have parents, but no tasks",
+                       c->noderole);
     return c->what & PLAN_C_PARENTS ? check_parents(a, p, c, e) : 0;
 }
 
@@ -360,7 +367,7 @@ void change_begin(struct anneal *a, const struct plan *p, uint32_t op)
         change_retire_tasks(a, c->noderole);
         nr->generation++;
         nr->reason = c->what & PLAN_C_REMOVE ? REASON_REMOVED : REASON_CATALOG;
-        nr->mode = (uint8_t)((nr->mode & MODE_DERIVE) | (stays ? MODE_REFRESH : 0));
+        nr->mode = (uint8_t)((nr->mode & MODE_DERIVE) | (stays && c->n_tasks ? MODE_REFRESH : 0));
     }
 }
 

@@ -46,9 +46,13 @@ static int check_noderoles(const struct anneal *a, const struct plan *p, uint32_
         if (r->node == 0 || r->node >= a->nodes.n || !a->nodes.at[r->node].exists ||
             a->nodes.at[r->node].gone)
             return err_set(e, ERR_NOT_FOUND, "plan: noderole %u names no live node", i);
-        if (r->n_tasks == 0 || r->n_tasks > NODEROLE_TASKS_MOST || r->first_task != next_task)
+        if (r->n_tasks > NODEROLE_TASKS_MOST || r->first_task != next_task)
             return err_set(e, ERR_INVALID, "plan: noderole %u has %u tasks at %u", i, r->n_tasks,
                            r->first_task);
+        /* Children look at their own parents only: nothing may hide behind one that never waits. */
+        if (r->n_tasks == 0 && r->n_parents > 0)
+            return err_set(e, ERR_INVALID, "plan: noderole %u has no tasks, but %u parents", i,
+                           r->n_parents);
         next_task += r->n_tasks;
         for (uint32_t k = 0; k < r->n_parents; k++) {
             uint32_t parent = r->parents[k];
@@ -104,6 +108,8 @@ static int check_needs(const struct anneal *a, const struct plan *p, struct err 
 {
     for (uint32_t i = 0; i < p->n_needs; i++)
         if (!noderole_exists(a, p->needs[i].child) ||
+            (a->noderoles.at[p->needs[i].child].n_tasks == 0 &&
+             a->noderoles.at[p->needs[i].child].target != TARGET_ABSENT) ||
             p->needs[i].parent - p->base_noderole >= p->n_noderoles)
             return err_set(e, ERR_INVALID, "plan: need %u joins nothing", i);
     return 0;
@@ -222,6 +228,7 @@ static void add_noderoles(struct anneal *a, const struct plan *p, uint32_t op)
         nr->incarnation = 1;
         nr->first_task = p->base_task + r->first_task;
         nr->n_tasks = (uint16_t)r->n_tasks;
+        nr->complete = r->n_tasks == 0;
         nr->state = NODEROLE_BLOCKED;
         extend_on_node(a, id);
         vec_push(&a->ops.at[op].noderoles, id);

@@ -136,7 +136,9 @@ void late_wake(struct anneal *a, uint32_t parent)
     for (size_t i = base; i < end; i++) {
         uint32_t child = a->walk.at[i];
         need_counts(a, parent, child);
-        ripple_refresh(a, child, REASON_EXPORTS, false);
+        ripple_refresh(a, child, REASON_PARENT_GAINED, false);
+        if (a->fx)
+            vec_push(&a->fx->gained, child);
     }
     a->walk.n = base;
 }

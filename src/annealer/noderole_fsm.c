@@ -2,8 +2,8 @@
  *
  * A noderole takes no events: noderole_derive() computes its state from counters, first match wins,
  * and noderole_settle() stores it and does what follows from entering or leaving service: parents'
- * counts in children, loss, another run, a refresh of children whose inputs changed. Deriving comes
- * before settling tasks, so that a task sees whether its noderole's parents are ACTIVE.
+ * counts in children, loss, another run. Deriving comes before settling tasks, so that a task sees
+ * whether its noderole's parents are ACTIVE.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -103,12 +103,6 @@ static void run_completed(struct anneal *a, uint32_t id)
             nr->incarnation++;
     }
     nr->mode = mode & MODE_DERIVE;
-    if (mode & MODE_EXPORTS) {
-        uint32_t n;
-        const uint32_t *children = graph_out(&a->need, id, &n);
-        for (uint32_t i = 0; i < n; i++)
-            ripple_refresh(a, children[i], REASON_EXPORTS, false);
-    }
     if (mode & MODE_AGAIN)
         ripple_refresh(a, id, REASON_DATA, mode & MODE_AGAIN_FORCED);
 }

@@ -108,7 +108,7 @@ static void reset_task(struct anneal *a, uint32_t t)
     task_unfail_cone(a, t);
 }
 
-static uint32_t retry_noderole(struct anneal *a, uint32_t id)
+uint32_t operation_retry_noderole(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
     uint32_t n = 0;
@@ -135,7 +135,7 @@ static int retry_operation(struct anneal *a, uint32_t op, struct err *e)
     bool held = o->held;
     for (size_t i = 0; i < o->noderoles.n; i++)
         if (a->noderoles.at[o->noderoles.at[i]].op == op)
-            n += retry_noderole(a, o->noderoles.at[i]);
+            n += operation_retry_noderole(a, o->noderoles.at[i]);
     if (n == 0 && !held)
         return retry_nothing(e, "operation", op);
     if (held) {
@@ -193,7 +193,7 @@ static int resume(struct anneal *a, uint32_t op, struct err *e)
     return 0;
 }
 
-static int takes_work(const struct anneal *a, uint32_t op, struct err *e)
+int operation_takes_work(const struct anneal *a, uint32_t op, struct err *e)
 {
     if (op == 0 || op >= a->ops.n || !a->ops.at[op].exists)
         return err_set(e, ERR_NOT_FOUND, "no operation %u", op);
@@ -220,7 +220,7 @@ static int supersede(struct anneal *a, const struct event *ev, struct err *e)
     if (ev->id == OPERATION_STANDING || ev->id == ev->op ||
         (o->state != OPERATION_RUNNING && !o->held))
         return err_set(e, ERR_CONFLICT, "operation %u is not one that can be superseded", ev->id);
-    int r = takes_work(a, ev->op, e);
+    int r = operation_takes_work(a, ev->op, e);
     if (r < 0)
         return r;
     for (size_t i = 0; i < o->noderoles.n; i++) {
@@ -309,12 +309,12 @@ static int rerun(struct anneal *a, const struct event *ev, struct err *e)
             return err_set(e, ERR_NOT_FOUND, "no noderole %u", ev->ids[i]);
         else if (a->noderoles.at[ev->ids[i]].target == TARGET_ABSENT)
             return err_set(e, ERR_CONFLICT, "noderole %u is being removed", ev->ids[i]);
-    if ((r = takes_work(a, ev->op, e)) < 0)
+    if ((r = operation_takes_work(a, ev->op, e)) < 0)
         return r;
     for (uint32_t i = 0; i < ev->n_ids; i++) {
         uint32_t id = ev->ids[i];
         noderole_adopt(a, id, ev->op);
-        (void)retry_noderole(a, id);
+        (void)operation_retry_noderole(a, id);
         ripple_refresh(a, id, REASON_RERUN, true);
     }
     operation_touch(a, ev->op);
@@ -326,7 +326,7 @@ static int data_set(struct anneal *a, const struct event *ev, struct err *e)
     if (!noderole_exists(a, ev->id))
         return err_set(e, ERR_NOT_FOUND, "no noderole %u", ev->id);
     struct noderole *nr = &a->noderoles.at[ev->id];
-    int r = ev->op ? takes_work(a, ev->op, e) : 0;
+    int r = ev->op ? operation_takes_work(a, ev->op, e) : 0;
     if (r < 0)
         return r;
     if (ev->op)
@@ -351,7 +351,7 @@ int operation_event(struct anneal *a, const struct event *ev, struct err *e)
     case EVENT_RETRY_NODEROLE:
         if (!noderole_exists(a, ev->id))
             return err_set(e, ERR_NOT_FOUND, "no noderole %u", ev->id);
-        return retry_noderole(a, ev->id) ? 0 : retry_nothing(e, "noderole", ev->id);
+        return operation_retry_noderole(a, ev->id) ? 0 : retry_nothing(e, "noderole", ev->id);
     case EVENT_RETRY_TASK:
     case EVENT_POKE:
     case EVENT_RESOLVE:

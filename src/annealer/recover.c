@@ -41,8 +41,7 @@ static int load_noderole(struct anneal *a, const struct row_noderole *r, struct 
         r->state >= NODEROLE_STATE_COUNT || r->parents.n % sizeof(uint32_t) || !r->node)
         return corrupt(e, "noderole", r->id, "its node, operation or state does not exist");
     struct noderole *nr = vec_add(&a->noderoles);
-    *nr = (struct noderole){.exports = r->exports,
-                            .data = r->data,
+    *nr = (struct noderole){.data = r->data,
                             .inputs = r->inputs,
                             .node = r->node,
                             .op = r->operation,

@@ -20,7 +20,7 @@ uint64_t ripple_inputs(const struct anneal *a, uint32_t id)
     uint64_t h = mix64(0x616e6e65616cull, a->noderoles.at[id].data);
     for (uint32_t i = 0; i < n; i++) {
         const struct noderole *p = &a->noderoles.at[parents[i]];
-        h = mix64(mix64(mix64(h, parents[i]), p->incarnation), p->exports);
+        h = mix64(mix64(h, parents[i]), p->incarnation);
     }
     return h;
 }
@@ -55,7 +55,8 @@ bool ripple_unchanged(struct anneal *a, uint32_t id)
         enum task_state s = a->task_state[t];
         if (a->tasks[t].live || (s != TASK_PENDING && s != TASK_READY))
             return false;
-        if (!destructive && a->tasks[t].done_digest != task_input(a, t, inputs))
+        uint64_t done = a->tasks[t].done_digest; /* 0: it must run, whatever the role is */
+        if (done == 0 || (!destructive && done != task_input(a, t, inputs)))
             return false;
     }
     nr->inputs = inputs;
@@ -140,8 +141,8 @@ void ripple_loss(struct anneal *a, uint32_t id, enum reason why)
 void ripple_refresh(struct anneal *a, uint32_t id, enum reason why, bool forced)
 {
     struct noderole *nr = &a->noderoles.at[id];
-    if (nr->target == TARGET_ABSENT)
-        return;
+    if (nr->target == TARGET_ABSENT || nr->n_tasks == 0)
+        return; /* without tasks there is nothing to run again */
     if (nr->failed > 0) {
         /* A retry goes on with the run and sees this; what had begun before it did not. */
         if ((nr->mode & MODE_BEGUN) && (nr->passed > 0 || nr->live > 0))

@@ -44,7 +44,6 @@ static void noderole_row(struct anneal *a, uint32_t id, struct row_noderole *r)
                                .incarnation = nr->incarnation,
                                .operation = nr->op,
                                .run_count = nr->run_count,
-                               .exports = nr->exports,
                                .data = nr->data,
                                .inputs = nr->inputs};
     r->parents = parents_blob(a, id);

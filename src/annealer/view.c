@@ -52,7 +52,6 @@ bool anneal_noderole(const struct anneal *a, uint32_t id, struct noderole_view *
                                 .target = nr->target,
                                 .reason = nr->reason,
                                 .flags = nr->flags,
-                                .exports = nr->exports,
                                 .data = nr->data};
     return true;
 }

@@ -37,7 +37,7 @@ int request_authenticate(struct request *req, struct err *e)
         req->answer.challenge = "Bearer realm=\"anneal\", error=\"invalid_token\"";
         return r;
     }
-    if (req->who.scope < route->scope) {
+    if (!scope_reaches(req->who.scope, route->scope)) {
         req->answer.challenge = "Bearer realm=\"anneal\", error=\"insufficient_scope\"";
         err_set(e, ERR_FORBIDDEN, "the token \"%s\" has scope %s; this needs %s", req->who.name,
                 api_scope_name(req->who.scope), api_scope_name(route->scope));

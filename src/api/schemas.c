@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "model/event.h"
+#include "model/sight.h"
 #include "model/states.h"
 #include "model/taskmsg.h"
 
@@ -29,6 +30,7 @@ static const char *const reaches[] = {REACHES(X)};
 static const char *const classes[] = {CLASSES(X)};
 static const char *const targets[] = {TARGETS(X)};
 static const char *const snapshot_states[] = {SNAPSHOT_STATES(X)};
+static const char *const sight_kinds[] = {SIGHT_KINDS(X)};
 static const char *const reasons[] = {REASONS(X)};
 static const char *const outcomes[] = {OUTCOMES(X) "open"}; /* open: it has not ended yet */
 #undef X
@@ -55,6 +57,7 @@ static const struct enum_component enum_components[] = {
     {"Class", WORDS(classes)},
     {"Target", WORDS(targets)},
     {"SnapshotState", WORDS(snapshot_states)},
+    {"DataLayerKind", WORDS(sight_kinds)},
     {"Reason", WORDS(reasons)},
     {"Outcome", WORDS(outcomes)},
     {"EventKind", WORDS(event_kinds)},
@@ -86,7 +89,7 @@ const struct value *schemas_load(struct arena *mem)
         enum_set(mem, all, c->name, words);
     }
     struct value *scopes = value_list(mem);
-    for (enum scope s = SCOPE_READ; s <= SCOPE_ADMIN; s++)
+    for (enum scope s = SCOPE_ANNOUNCE; s <= SCOPE_ADMIN; s++)
         value_add(mem, scopes, value_text(mem, api_scope_name(s)));
     enum_set(mem, all, "Scope", scopes);
     return all;

@@ -47,7 +47,8 @@ static void streams_beat(void *arg)
 
     streams_look(a);
     for (struct stream *s = a->streams.first; s; s = s->next) {
-        if (server_authenticate(a->server, s->token, &who, NULL) < 0 || who.scope < SCOPE_READ)
+        if (server_authenticate(a->server, s->token, &who, NULL) < 0 ||
+            !scope_reaches(who.scope, SCOPE_READ))
             s->over = true;
         s->beat = s->kind == STREAM_EVENTS;
         if (s->over || s->beat)

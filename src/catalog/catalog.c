@@ -116,6 +116,14 @@ const struct catalog_action *catalog_action_get(const struct catalog_role *r, st
     return NULL;
 }
 
+uint32_t catalog_roles_written(const struct catalog *c)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->n_roles; i++)
+        n += c->roles[i].barclamp != CATALOG_NONE;
+    return n;
+}
+
 const char *catalog_role_nearest(const struct catalog *c, struct str name)
 {
     SCOPED_ARENA(mem);

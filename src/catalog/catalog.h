@@ -27,6 +27,10 @@
 #include "model/hooks.h"
 
 #define CATALOG_NONE UINT32_MAX
+/* The role that stands for the machine itself: bound when a node is made, needed by all else on it.
+ * It is in every generation; one that defines a role called so replaces the one that is built in,
+ * which has nothing to run. */
+#define CATALOG_MACHINE "machine"
 
 enum { /* what a user may size */
        CATALOG_MAX_FILES = 20000,
@@ -147,7 +151,7 @@ struct catalog_step { /* a task as one role runs it */
 };
 struct catalog_action {
     struct str name;
-    const struct catalog_step *steps; /* as listed; converge has at least one */
+    const struct catalog_step *steps; /* as listed; converge has at least one, if not built in */
     const uint32_t *order;            /* the steps, each after those it waits for */
     uint32_t n_steps;
 };
@@ -164,7 +168,7 @@ struct catalog_read {     /* what a role reads of those above it */
 };
 struct catalog_role {
     struct str name, description;
-    uint32_t barclamp, jig;
+    uint32_t barclamp, jig;              /* CATALOG_NONE: built in, runs nothing */
     uint32_t name_id;                    /* its own, in catalog.names */
     const struct catalog_want *requires; /* as listed, those read of, implementors; each once */
     uint32_t n_requires;
@@ -232,8 +236,17 @@ const struct catalog_role *catalog_role_get(const struct catalog *c, struct str 
 /* Index of a name that is a role's or provided; CATALOG_NONE. */
 uint32_t catalog_name_find(const struct catalog *c, struct str name);
 const struct catalog_action *catalog_action_get(const struct catalog_role *r, struct str name);
+/* How many roles it has that are not built in. */
+uint32_t catalog_roles_written(const struct catalog *c);
 /* The role whose name is nearest to one that does not exist; NULL if none is near. */
 const char *catalog_role_nearest(const struct catalog *c, struct str name);
+
+/* Hooks that a role has from its barclamp; NULL: none. */
+static inline const struct catalog_hooks *catalog_role_shared_hooks(const struct catalog *c,
+                                                                    const struct catalog_role *r)
+{
+    return r->barclamp == CATALOG_NONE ? NULL : c->barclamps[r->barclamp].hooks;
+}
 
 /* --- loading --- */
 

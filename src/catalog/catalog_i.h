@@ -141,6 +141,8 @@ void catalog_read_jig(struct load *l, const struct value *v);
 void catalog_builtin_jigs(struct load *l);
 void catalog_read_pools(struct load *l, const struct value *v);
 void catalog_read_role(struct load *l, const struct value *v);
+/* The role CATALOG_MACHINE, unless one was read. */
+void catalog_builtin_machine(struct load *l);
 /* A map, or a list of maps, each read by one(). */
 void catalog_read_each(struct load *l, const struct value *v, const char *what, bool single,
                        void (*one)(struct load *l, const struct value *v));

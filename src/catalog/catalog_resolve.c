@@ -149,6 +149,8 @@ static void resolve_role_jig(struct load *l, struct load_role *r)
 {
     uintptr_t noop = 0;
 
+    if (!r->at)
+        return; /* built in */
     if (r->jig.at) {
         r->role.jig = r->jig.name.n ? jig_find(l, &r->jig, "jig") : CATALOG_NONE;
         return;
@@ -271,6 +273,7 @@ void catalog_resolve(struct load *l)
 {
     catalog_builtin_jigs(l);
     uint32_t noop = catalog_builtin_noop(l);
+    catalog_builtin_machine(l);
 
     name_roles(l);
     name_provided(l);

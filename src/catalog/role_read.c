@@ -174,6 +174,25 @@ static void role_read(struct load *l, const struct value *v, struct load_role *r
         catalog_error(l, v, ERR_INVALID, "a role needs a name");
 }
 
+void catalog_builtin_machine(struct load *l)
+{
+    struct load_role r = {.role = {.name = str_of(CATALOG_MACHINE),
+                                   .description = str_of("the machine itself"),
+                                   .barclamp = CATALOG_NONE,
+                                   .jig = CATALOG_NONE,
+                                   .flags = ROLE_F_IMPLICIT,
+                                   .where = {.file = CATALOG_NONE}}};
+
+    for (size_t i = 0; i < l->roles.n; i++)
+        if (str_is(l->roles.at[i].role.name, CATALOG_MACHINE))
+            return;
+    catalog_no_attributes(l, &r.attributes);
+    r.role.attributes = r.attributes.attributes;
+    r.role.schema = r.attributes.schema;
+    r.role.defaults = r.attributes.defaults;
+    vec_push(&l->roles, r);
+}
+
 void catalog_read_role(struct load *l, const struct value *v)
 {
     struct load_role r = {.at = v, .role = {.barclamp = l->barclamp, .jig = CATALOG_NONE}};

@@ -62,9 +62,10 @@ static void verdict_say(struct cli *c, const struct catalog_report *r, const str
     if (r->n_errors || r->n_warnings)
         cli_say(c, "%u error%s, %u warning%s", r->n_errors, plural(r->n_errors), r->n_warnings,
                 plural(r->n_warnings));
+    uint32_t roles = cat ? catalog_roles_written(cat) : 0;
     if (cat)
         cli_say(c, "%s: %u barclamp%s, %u role%s, %u task%s", cli_arg(c, 0), cat->n_barclamps,
-                plural(cat->n_barclamps), cat->n_roles, plural(cat->n_roles), cat->n_tasks,
+                plural(cat->n_barclamps), roles, plural(roles), cat->n_tasks,
                 plural(cat->n_tasks));
 }
 

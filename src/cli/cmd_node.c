@@ -28,6 +28,8 @@ static const struct field node_sheet[] = {
     {"alive", "alive", SHOW_STATE, 0},
     {"available", "available", SHOW_TEXT, 0},
     {"note", "note", SHOW_TEXT, 0},
+    {"maintained", "maintenance", SHOW_MAP, 0},
+    {"boot", "boot_environment", SHOW_TEXT, 0},
     {"deployment", "deployment", SHOW_TEXT, 0},
     {"admin", "admin", SHOW_TEXT, 0},
     {"slots", "slots", SHOW_TEXT, 0},
@@ -164,6 +166,8 @@ static int node_body(struct cli *c, struct value *body, const struct value *curr
         value_put_text(&c->mem, body, "alive", s);
     if ((s = cli_option(c, "note")))
         value_put_text(&c->mem, body, "note", s);
+    if ((s = cli_option(c, "boot-environment")))
+        value_put_text(&c->mem, body, "boot_environment", s);
     if ((s = cli_option(c, "facts"))) {
         if ((rc = cli_read_data(c, s, &facts, e)))
             return rc;
@@ -176,12 +180,13 @@ int cmd_node_add(struct cli *c, struct err *e)
 {
     struct value *body = value_map(&c->mem);
     const struct value *v;
-    value_put_text(&c->mem, body, "name", cli_arg(c, 0));
+    if (c->line.args.n)
+        value_put_text(&c->mem, body, "name", cli_arg(c, 0));
     int rc = node_body(c, body, NULL, e);
     if (!rc)
         rc = cli_send(c, "POST", "/v1/nodes", body, &v, e);
     if (!rc)
-        cli_done(c, v, "name", "node %s added", cli_arg(c, 0));
+        cli_done(c, v, "name", "node %s added", value_as_text(value_get(v, "name"), "?"));
     return rc;
 }
 
@@ -201,9 +206,14 @@ int cmd_node_set(struct cli *c, struct err *e)
         return err_set(e, ERR_INVALID, "nothing to change: name at least one option");
     rc = cli_send_rev(c, "PATCH", path, current, body, arena_printf(&c->mem, "node %s", name),
                       arena_printf(&c->mem, "node show %s", name), &v, e);
-    if (!rc)
-        cli_done(c, v, "name", "node %s changed", name);
-    return rc;
+    if (rc)
+        return rc;
+    cli_done(c, v, "name", "node %s changed", name);
+    const struct value *left = value_get(v, "left_behind");
+    for (uint32_t i = 0; c->format == OUT_TABLE && value_is(left, VALUE_LIST) && i < left->n; i++)
+        cli_say(c, "  %s has run and stays in %s", value_as_text(&left->items[i], ""),
+                value_as_text(value_get(current, "deployment"), "its deployment"));
+    return 0;
 }
 
 int cmd_node_delete(struct cli *c, struct err *e)
@@ -212,14 +222,21 @@ int cmd_node_delete(struct cli *c, struct err *e)
         return err_set(e, ERR_INVALID, "--rev belongs to one node, not to %zu", c->line.args.n);
     for (size_t i = 0; i < c->line.args.n; i++) {
         const char *name = cli_arg(c, i), *path = http_path(&c->mem, "/v1/nodes/%s", name);
+        const char *where = cli_has(c, "cascade") ? arena_printf(&c->mem, "%s?cascade=true", path)
+                                                  : path;
         const struct value *current, *v = NULL;
         int rc = cli_get(c, path, &current, e);
         if (!rc)
-            rc = cli_send_rev(c, "DELETE", path, current, NULL,
+            rc = cli_send_rev(c, "DELETE", where, current, NULL,
                               arena_printf(&c->mem, "node %s", name),
                               arena_printf(&c->mem, "node show %s", name), &v, e);
         if (!rc)
-            rc = cli_outcome(c, v, "id", arena_printf(&c->mem, "node %s deleted", name), e);
+            rc = cli_outcome(c, v, "id",
+                             arena_printf(&c->mem, "node %s %s", name,
+                                          cli_operation_of(v)
+                                              ? "goes when what is on it is taken down"
+                                              : "deleted"),
+                             e);
         if (rc)
             return rc;
     }

@@ -79,15 +79,95 @@ int cmd_noderole_show(struct cli *c, struct err *e)
     return 0;
 }
 
+/* --- data --- */
+
+static const struct field explain_columns[] = {
+    {"", "mark", SHOW_TEXT, 0},
+    {"LAYER", "layer", SHOW_TEXT, 0},
+    {"FROM", "from", SHOW_TEXT, COLUMN_SHRINK},
+    {"VALUE", "value", SHOW_TEXT, COLUMN_SHRINK},
+    {0},
+};
+
+/* Whose it is, as one says it: role@node, or the deployment whose role has it. */
+static const char *layer_from(struct cli *c, const struct value *l)
+{
+    const char *role = value_as_text(value_get(l, "role"), "");
+    const char *node = value_as_text(value_get(l, "node"), NULL);
+    struct str part = value_as_str(value_get(l, "part"));
+    if (str_is(part, "default"))
+        return arena_printf(&c->mem, "role %s", role);
+    if (str_is(part, "deployment-role"))
+        return arena_printf(&c->mem, "%s in %s", role,
+                            value_as_text(value_get(l, "deployment"), "no deployment"));
+    if (str_is(part, "node"))
+        return node ? node : "";
+    return node ? arena_printf(&c->mem, "%s@%s", role, node) : role;
+}
+
+static struct value *explain_row(struct cli *c, const struct value *l)
+{
+    struct value *row = value_map(&c->mem);
+    const char *layer = value_as_text(value_get(l, "layer"), ""),
+               *part = value_as_text(value_get(l, "part"), layer);
+    bool wins = value_as_bool(value_get(l, "wins"), false),
+         cuts = value_as_bool(value_get(l, "cuts"), false);
+    SCOPED_BUF(text);
+    json_write(&text, value_get(l, "value"), 0);
+    value_put_text(&c->mem, row, "mark", wins ? "*" : cuts ? "x" : " ");
+    value_put_text(&c->mem, row, "layer",
+                   strcmp(layer, part) ? arena_printf(&c->mem, "%s %s", layer, part) : layer);
+    value_put_text(&c->mem, row, "from", layer_from(c, l));
+    value_set(&c->mem, row, "value", value_str(&c->mem, buf_str(&text)));
+    return row;
+}
+
+static int data_explain(struct cli *c, const char *path, struct err *e)
+{
+    const struct value *v;
+    SCOPED_BUF(url);
+    buf_puts(&url, http_path(&c->mem, "/v1/noderoles/%s/data", cli_arg(c, 0)));
+    http_query(&url, "explain", path);
+    int rc = cli_get(c, url.data, &v, e);
+    if (rc || cli_print_data(c, v, "path"))
+        return rc;
+    const struct value *layers = value_get(v, "layers");
+    struct value *rows = value_list(&c->mem);
+    for (uint32_t i = 0; value_is(layers, VALUE_LIST) && i < layers->n; i++)
+        value_add(&c->mem, rows, explain_row(c, &layers->items[i]));
+    if (!rows->n) {
+        err_set(e, ERR_NOT_FOUND, "runs of noderole %s see nothing at %s", cli_arg(c, 0), path);
+        return err_hint(e, "`anneal noderole data %s --visible` prints all that they see",
+                        cli_arg(c, 0));
+    }
+    struct value *list = value_map(&c->mem);
+    value_set(&c->mem, list, "items", rows);
+    cli_print_list(c, list, explain_columns, "from", "layers");
+    return 0;
+}
+
+static int data_get(struct cli *c, const struct value **ret_v, struct err *e)
+{
+    bool visible = cli_has(c, "visible");
+    const char *key = cli_has(c, "wall") ? "wall" : cli_has(c, "system") ? "system" : "data";
+    int rc = visible
+                 ? cli_get(c, http_path(&c->mem, "/v1/noderoles/%s/data", cli_arg(c, 0)), ret_v, e)
+                 : noderole_get(c, ret_v, e);
+    if (!rc)
+        *ret_v = value_get(*ret_v, visible ? "data" : key);
+    return rc;
+}
+
 int cmd_noderole_data(struct cli *c, struct err *e)
 {
     const struct value *v;
-    const char *path = cli_arg(c, 1);
+    const char *path = cli_arg(c, 1), *explain = cli_option(c, "explain");
     SCOPED_BUF(b);
-    int rc = noderole_get(c, &v, e);
+    if (explain)
+        return data_explain(c, explain, e);
+    int rc = data_get(c, &v, e);
     if (rc)
         return rc;
-    v = value_get(v, cli_has(c, "wall") ? "wall" : "data");
     if (path && !(v = value_at(v, path))) {
         err_set(e, ERR_NOT_FOUND, "noderole %s has nothing at %s", cli_arg(c, 0), path);
         return err_hint(e, "`anneal noderole data %s` prints all of it", cli_arg(c, 0));

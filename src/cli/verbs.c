@@ -43,7 +43,8 @@ static const char classes[] = CLASSES(WORD_TEXT);
     FLAG("unavailable", 0, "no work starts on it; deadlines stand still"), \
     PICK("alive", "STATE", alive_states, "what we believe of it"), \
     OPT("facts", "FILE", KIND_FILE, "discovered facts, YAML or JSON; - reads standard input"), \
-    OPT("note", "TEXT", KIND_TEXT, "a maintenance note")
+    OPT("boot-environment", "NAME", KIND_TEXT, "what it shall boot next"), \
+    OPT("note", "TEXT", KIND_TEXT, "a note")
 
 #define A_NODE   {"NODE", KIND_NODE, 0, "name or id of a node", NULL}
 #define A_ROLE   {"ROLE", KIND_ROLE, 0, "name of a role", NULL}
@@ -104,8 +105,12 @@ const struct cli_verb cli_verbs[] = {
      .args = {A_NODE}},
     {"node", "add", "add a node", cmd_node_add, S,
      .routes = "POST /v1/nodes",
-     .args = {{"NAME", KIND_TEXT, 0, "fully qualified name", NULL}},
+     .args = {{"NAME", KIND_TEXT, ARG_OPTIONAL,
+               "fully qualified name; made from node_pattern if left out", NULL}},
      .opts = OPTS(NODE_FIELDS),
+     .about = "The node gets the role machine and the discovery roles whose jig is active, or with "
+              "--admin the bootstrap roles.  Roles of a catalog that is loaded later are bound "
+              "with `anneal deployment bind system ROLE=NODE`.",
      .examples = "anneal node add db1.example.org --label rack=3 --group db --address 10.0.3.1 "
                  "--available"},
     {"node", "set", "change a node", cmd_node_set, S,
@@ -121,8 +126,11 @@ const struct cli_verb cli_verbs[] = {
     {"node", "delete", "delete nodes", cmd_node_delete, W,
      .routes = "GET /v1/nodes/{node}, DELETE /v1/nodes/{node}",
      .args = {{"NODE", KIND_NODE, ARG_MANY, "name or id of a node", NULL}},
-     .opts = OPTS(REV),
-     .about = "Refused while noderoles remain on a node; the refusal names them."},
+     .opts = OPTS(FLAG("cascade", 0, "take down what is on them first"), REV),
+     .about = "Refused while something that ran is on a node; the refusal names it.  With "
+              "--cascade all that is on it is taken down, children before parents; the node goes "
+              "with the last of it.  On a dead node nothing is taken down: it is only forgotten.",
+     .examples = "anneal node delete db3.example.org --cascade --wait"},
     {"node", "report", "say what a probe or a person saw of a node", cmd_node_report, S,
      .routes = "POST /v1/nodes/{node}/report",
      .args = {A_NODE,
@@ -131,6 +139,32 @@ const struct cli_verb cli_verbs[] = {
                "alive|silent|dead"}},
      .opts = OPTS(OPT("machine-id", "ID", KIND_TEXT, "the machine's id"),
                   OPT("boot-id", "ID", KIND_TEXT, "the id of this boot"))},
+    {"node", "maintenance", "keep hands off a node, or end that", cmd_node_maintenance, S,
+     .routes = "GET /v1/nodes/{node}, PATCH /v1/nodes/{node}",
+     .args = {A_NODE, {"on|off", KIND_WORD, 0, "whether it is in maintenance", "on|off"}},
+     .opts = OPTS(OPT("note", "TEXT", KIND_TEXT, "why"), REV),
+     .about = "No work starts on a node in maintenance and its deadlines stand still.  Who asked, "
+              "why and since when is shown with the node and by `anneal why`.",
+     .examples = "anneal node maintenance db1.example.org on --note 'new disk, back on Friday'"},
+    {"node", "redeploy", "run everything on a node again, from nothing", cmd_node_redeploy, W,
+     .routes = "POST /v1/nodes/{node}/redeploy",
+     .args = {A_NODE},
+     .about = "All that is on the node runs as it did the first time, destructive roles included, "
+              "and what needs it elsewhere follows."},
+    {"node", "announce", "tell the server that this machine is there", cmd_node_announce, S,
+     .routes = "POST /v1/announce",
+     .args = {{"NAME", KIND_TEXT, ARG_OPTIONAL,
+               "fully qualified name; made from node_pattern if left out", NULL}},
+     .opts = OPTS(OPT("machine-id", "ID", KIND_TEXT, "instead of that in /etc/machine-id"),
+                  OPT("boot-id", "ID", KIND_TEXT, "instead of that of the running kernel"),
+                  MANY("address", "ADDRESS", KIND_TEXT,
+                       "instead of those of its interfaces; may be repeated"),
+                  OPT("facts", "FILE", KIND_FILE,
+                      "more facts, YAML or JSON; - reads standard input")),
+     .about = "Runs on the machine itself, with a token of scope announce, which allows nothing "
+              "else.  A machine that is not known becomes a node; one that is known is alive.  "
+              "Announcing again changes nothing.",
+     .examples = "anneal node announce\nanneal node announce db1.example.org"},
     {"group", "list", "list groups and how many nodes are in each", cmd_group_list, S,
      .routes = "GET /v1/groups",
      .opts = OPTS(LIMIT)},
@@ -246,10 +280,17 @@ const struct cli_verb cli_verbs[] = {
      .routes = "GET /v1/noderoles/{id}, GET /v1/tasks",
      .args = {A_NR}},
     {"noderole", "data", "print the data of a noderole", cmd_noderole_data, S,
-     .routes = "GET /v1/noderoles/{id}",
+     .routes = "GET /v1/noderoles/{id}, GET /v1/noderoles/{id}/data",
      .args = {A_NR, {"PATH", KIND_TEXT, ARG_OPTIONAL, "a dotted path into it", NULL}},
-     .opts = OPTS(FLAG("wall", 0, "what its jig returned instead")),
-     .examples = "anneal noderole data 12 listen.port"},
+     .opts = OPTS(FLAG("wall", 0, "what its runs returned instead"),
+                  FLAG("system", 0, "what the system keeps for it instead"),
+                  FLAG("visible", 0, "all that its runs see instead"),
+                  OPT("explain", "PATH", KIND_TEXT,
+                      "who gave the value at a dotted path, the weakest first")),
+     .about = "By default it is what users gave it.",
+     .examples = "anneal noderole data 12 listen.port\n"
+                 "anneal noderole data 12 --visible\n"
+                 "anneal noderole data 12 --explain network.domain"},
     {"noderole", "tree", "show who needs whom", cmd_noderole_tree, S,
      .routes = "GET /v1/noderoles",
      .args = {{"ID", KIND_NODEROLE, ARG_OPTIONAL,
@@ -442,7 +483,8 @@ const struct cli_verb cli_verbs[] = {
     {"token", "add", "make a token", cmd_token_add, S,
      .routes = "POST /v1/tokens",
      .args = {{"NAME", KIND_TEXT, 0, "whom it is for; the journal shows it", NULL}},
-     .opts = OPTS(PICK("scope", "SCOPE", "read|operate|admin", "what it allows (default: read)"),
+     .opts = OPTS(PICK("scope", "SCOPE", "announce|read|operate|admin",
+                       "what it allows (default: read)"),
                   OPT("save", "FILE", KIND_FILE,
                       "write the secret there (mode 0600) instead of printing it")),
      .about = "The secret is shown this once.",

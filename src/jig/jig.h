@@ -28,6 +28,7 @@ struct jig_result {
     bool truncated;
     char text[256];              /* for people; "" if there is nothing to say */
     const struct value *returns; /* a map, or NULL; valid during finish() */
+    bool whole;                  /* it is all of the data as they are now, not what is added */
 };
 struct task_request {
     const struct taskmsg *msg;

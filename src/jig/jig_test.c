@@ -6,6 +6,7 @@
  *   fail_times   fails in the attempts numbered up to this
  *   exit         exit status of a failure; alone, the task always fails with it
  *   returns      map returned by a success
+ *   whole        that map is all of the data as they are now; else it is what is added
  *   ignore_term  a cancel takes effect only after its grace, like a program that ignores TERM
  *
  * It keeps nothing between runs: which answer is due follows from the attempt's number and from how
@@ -30,7 +31,7 @@ static int test_check(const struct value *params, struct err *e)
     static const struct jig_param table[] = {
         {"sleep_ms", PARAM_UINT}, {"log", PARAM_STRINGS},      {"again_times", PARAM_UINT},
         {"again_ms", PARAM_UINT}, {"fail_times", PARAM_UINT},  {"exit", PARAM_UINT},
-        {"returns", PARAM_MAP},   {"ignore_term", PARAM_BOOL},
+        {"returns", PARAM_MAP},   {"ignore_term", PARAM_BOOL}, {"whole", PARAM_BOOL},
     };
     return jig_params_check(params, table, sizeof table / sizeof table[0], true, e);
 }
@@ -55,6 +56,7 @@ static void answer(const struct jig_env *env, const struct task_request *req)
         snprintf(r.text, sizeof r.text, "exit status %d, as asked for", r.exit_code);
     } else {
         r.returns = value_get(params, "returns");
+        r.whole = value_as_bool(value_get(params, "whole"), false);
     }
     env->finish(env->ctx, &r);
 }

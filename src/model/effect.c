@@ -9,6 +9,7 @@ void effects_clear(struct effects *fx)
     vec_clear(&fx->sends);
     vec_clear(&fx->stops);
     vec_clear(&fx->cones);
+    vec_clear(&fx->gained);
     fx->stalled = 0;
 }
 
@@ -19,4 +20,5 @@ void effects_done(struct effects *fx)
     vec_done(&fx->sends);
     vec_done(&fx->stops);
     vec_done(&fx->cones);
+    vec_done(&fx->gained);
 }

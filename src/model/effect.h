@@ -28,6 +28,7 @@ struct effects {
     VEC(struct dispatch) sends;
     VEC(struct dispatch) stops; /* end these attempts */
     VEC(uint32_t) cones;        /* noderoles whose loss spread far */
+    VEC(uint32_t) gained;       /* noderoles of which a need that slept counts from now on */
     uint32_t stalled;           /* an operation found stalled, 0 if none; the changes show all */
 };
 void effects_clear(struct effects *fx);

@@ -50,9 +50,9 @@ enum event_field {
     X(OPERATION_ADD, "operation.add", EVF_ID | EVF_N | EVF_FLAG) /* tenant; class */               \
     X(PLAN_APPLY, "plan.apply", EVF_OP | EVF_PLAN)                                                 \
     X(RESULT, "result",                                                                            \
-      EVF_ID | EVF_ATTEMPT | EVF_FLAG | EVF_EXTRA | EVF_EXIT | EVF_MS |                            \
-          EVF_A)                                     /* task; outcome; ask; again; exports */      \
-    X(DATA_SET, "data.set", EVF_ID | EVF_A | EVF_OP) /* noderole; data digest */                   \
+      EVF_ID | EVF_ATTEMPT | EVF_FLAG | EVF_EXTRA | EVF_EXIT |                                     \
+          EVF_MS)                                    /* task; outcome; ask; again */               \
+    X(DATA_SET, "data.set", EVF_ID | EVF_A | EVF_OP) /* noderole; its inputs */                    \
     X(RERUN, "rerun", EVF_IDS | EVF_OP)              /* noderoles */                               \
     X(RETRY_TASK, "task.retry", EVF_ID)                                                            \
     X(RETRY_NODEROLE, "noderole.retry", EVF_ID)                                                    \
@@ -62,7 +62,8 @@ enum event_field {
     X(POKE, "task.poke", EVF_ID)                                                                   \
     X(RESOLVE, "task.resolve", EVF_ID | EVF_FLAG) /* done, failed, again */                        \
     X(ABANDON, "noderole.abandon", EVF_ID)        /* of a removal: what is left is not done */     \
-    X(SUPERSEDE, "operation.supersede", EVF_ID | EVF_OP) /* its work goes on in another */
+    X(SUPERSEDE, "operation.supersede", EVF_ID | EVF_OP) /* its work goes on in another */         \
+    X(REDEPLOY, "node.redeploy", EVF_ID | EVF_OP)        /* all that is on it begins from nothing */
 #define INVENTORY_KINDS(X)                                                                         \
     X(NODE_CHANGED, "node.changed", EVF_ID)                                                        \
     X(DEPLOYMENT, "deployment.changed", EVF_ID)                                                    \

@@ -51,7 +51,8 @@ struct plan_noderole {
     uint8_t flags;
     uint64_t data;                /* digest of what it is configured with */
     struct str user;              /* its own data as JSON, "" for none */
-    uint32_t first_task, n_tasks; /* consecutive in plan.tasks; always an index, never an id */
+    uint32_t first_task, n_tasks; /* consecutive in plan.tasks; always an index, never an id; none:
+                                     it is ACTIVE as soon as its parents are in service */
     const uint32_t *parents;      /* refs */
     uint32_t n_parents;
 };
@@ -91,7 +92,7 @@ struct plan_change {   /* to a noderole that lives */
     struct str user;      /* and its own data as JSON */
     const uint32_t *defs; /* PLAN_C_DEFS: refs, one for each of its tasks */
     uint32_t n_defs;
-    uint32_t first_task, n_tasks; /* PLAN_C_TASKS (at least one), PLAN_C_REMOVE: index, as above */
+    uint32_t first_task, n_tasks; /* PLAN_C_TASKS, PLAN_C_REMOVE: index, as above */
     const uint32_t *gains;        /* PLAN_C_PARENTS: refs */
     uint32_t n_gains;
     const uint32_t *losses; /* ids */

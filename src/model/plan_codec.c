@@ -392,8 +392,8 @@ static const char *change_wrong(const struct plan *p, const struct plan_change *
         return "a change of none";
     if ((c->what & PLAN_C_REMOVE) && (c->what & (PLAN_C_TASKS | PLAN_C_DATA)))
         return "a change of one that goes";
-    if (((c->what & PLAN_C_DEFS) && tasks) || ((c->what & PLAN_C_TASKS) && !c->n_tasks) ||
-        (!tasks && (c->n_tasks || c->first_task)) || !(c->what & PLAN_C_DEFS) != !c->n_defs ||
+    if (((c->what & PLAN_C_DEFS) && tasks) || (!tasks && (c->n_tasks || c->first_task)) ||
+        !(c->what & PLAN_C_DEFS) != !c->n_defs ||
         (!(c->what & PLAN_C_PARENTS) && (c->n_gains || c->n_losses)))
         return "a change that says more than it does";
     if (!refs_ok((struct range){p->base_def, p->n_defs, p->rebased}, c->defs, c->n_defs))
@@ -420,8 +420,6 @@ static const char *plan_wrong(const struct plan *p)
     for (uint32_t i = 0; i < p->n_noderoles; i++) {
         const struct plan_noderole *r = &p->noderoles[i];
         uint32_t owner = p->rebased ? p->base_noderole + i : (i | PLAN_NEW);
-        if (!r->n_tasks)
-            return "a noderole without tasks";
         if (!refs_ok(noderoles, r->parents, r->n_parents))
             return "a noderole under none";
         if ((wrong = tasks_wrong(p, r->first_task, r->n_tasks, owner, &next)))

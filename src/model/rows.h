@@ -121,6 +121,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, realm, FIX)                                                                             \
     X(U32, rev, DYN)                                                                               \
     X(U32, deployment, DYN)                                                                        \
+    X(U32, leaving, DYN)                                                                           \
     X(TEXT, body, DYN)
 #define ROW_DEF(X)                                                                                 \
     X(U32, id, KEY)                                                                                \
@@ -175,7 +176,6 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, incarnation, DYN)                                                                       \
     X(U32, operation, DYN)                                                                         \
     X(U32, run_count, DYN)                                                                         \
-    X(U64, exports, DYN)                                                                           \
     X(U64, data, DYN)                                                                              \
     X(U64, inputs, DYN)
 #define ROW_DOCUMENT(X) /* what of a noderole is not the engine's; same id */                      \

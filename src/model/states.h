@@ -97,7 +97,7 @@
     X(PARENT_LOST, "parent-lost")                                                                  \
     X(RERUN, "rerun")                                                                              \
     X(DATA, "data")                                                                                \
-    X(EXPORTS, "exports")                                                                          \
+    X(PARENT_GAINED, "parent-gained")                                                              \
     X(REBOOT, "reboot")                                                                            \
     X(RETRY, "retry")                                                                              \
     X(CANCELLED, "cancelled")                                                                      \
@@ -109,7 +109,8 @@
     X(JOIN, "join")                                                                                \
     X(CATALOG, "catalog")                                                                          \
     X(REMOVED, "removed")                                                                          \
-    X(ABANDONED, "abandoned")
+    X(ABANDONED, "abandoned")                                                                      \
+    X(REDEPLOY, "redeploy")
 
 enum noderole_state {
 #define X(id) NODEROLE_##id,

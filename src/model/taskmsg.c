@@ -20,12 +20,14 @@ enum {
     BEAT = 1u << TASKMSG_BEAT,
     RESULT = 1u << TASKMSG_RESULT,
     LOG = 1u << TASKMSG_LOG,
+    FETCH = 1u << TASKMSG_FETCH,
+    DOCUMENT = 1u << TASKMSG_DOCUMENT,
 };
 
 /* name, type, in which kinds, in which it must not be missing */
 #define FIELDS(X)                                                                                  \
-    X(task, U32, TASK | CANCEL | RESULT | LOG, TASK | CANCEL | RESULT | LOG)                       \
-    X(attempt, U32, TASK | CANCEL | RESULT | LOG, TASK | CANCEL | RESULT | LOG)                    \
+    X(task, U32, TASK | CANCEL | RESULT | LOG | FETCH, TASK | CANCEL | RESULT | LOG | FETCH)       \
+    X(attempt, U32, TASK | CANCEL | RESULT | LOG | FETCH, TASK | CANCEL | RESULT | LOG | FETCH)    \
     X(ask, U32, TASK | CANCEL | RESULT, 0)                                                         \
     X(seq, U64, ACK | RESULT, ACK | RESULT)                                                        \
     X(jig, STR, TASK, TASK)                                                                        \
@@ -35,6 +37,8 @@ enum {
     X(key, STR, TASK, 0)                                                                           \
     X(params, STR, TASK, 0)                                                                        \
     X(data, STR, TASK, 0)                                                                          \
+    X(under, STR, TASK, 0)                                                                         \
+    X(over, STR, TASK, 0)                                                                          \
     X(digest, STR, TASK, 0)                                                                        \
     X(timeout_ms, U64, TASK, 0)                                                                    \
     X(grace_ms, U64, TASK | CANCEL, 0)                                                             \
@@ -44,9 +48,13 @@ enum {
     X(ran_ms, U64, RESULT, 0)                                                                      \
     X(text, STR, RESULT, 0)                                                                        \
     X(returns, STR, RESULT, 0)                                                                     \
+    X(gone, STR, RESULT, 0)                                                                        \
     X(truncated, BOOL, RESULT, 0)                                                                  \
     X(stream, STREAM, LOG, LOG)                                                                    \
     X(chunk, STR, LOG, LOG)                                                                        \
+    X(document, STR, FETCH | DOCUMENT, FETCH | DOCUMENT)                                           \
+    X(content, STR, DOCUMENT, 0)                                                                   \
+    X(missing, BOOL, DOCUMENT, 0)                                                                  \
     X(worker, STR, HELLO | BEAT, HELLO | BEAT)                                                     \
     X(capacity, U32, HELLO | BEAT, HELLO)                                                          \
     X(jigs, JIGS, HELLO, 0)                                                                        \
@@ -89,13 +97,16 @@ const char *outcome_name(enum outcome o)
     return o < OUTCOME_COUNT ? outcome_names[o] : "?";
 }
 
-void taskmsg_digest(struct str params, struct str data, char ret_hex[DIGEST_HEX])
+void taskmsg_digest(const struct taskmsg *m, char ret_hex[DIGEST_HEX])
 {
+    const struct str parts[] = {m->params, m->data, m->under, m->over};
     struct digest_state s;
     digest_begin(&s);
-    digest_add(&s, params.s, params.n);
-    digest_add(&s, "", 1); /* JSON text holds no NUL, so the border between the two is certain */
-    digest_add(&s, data.s, data.n);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].n)
+            digest_add(&s, parts[i].s, parts[i].n);
+        digest_add(&s, "", 1); /* none of them holds a NUL, so the borders are certain */
+    }
     struct digest d = digest_end(&s);
     digest_hex(&d, ret_hex);
 }

@@ -5,16 +5,22 @@
  * both sides recognise what they have seen.  Frozen in docs/rfc/03-task-message.md.
  *
  *   server -> worker   TASK, CANCEL, ACK (results up to reply number `seq` are durable), HELLO
- * (asks for one back, as a server does that has just come up) worker -> server   HELLO (name,
- * capacity, jigs, what it holds), BEAT (what it holds), RESULT, LOG
+ * (asks for one back, as a server does that has just come up), DOCUMENT (what was fetched)
+ *   worker -> server   HELLO (name, capacity, jigs, what it holds), BEAT (what it holds), RESULT,
+ * LOG, FETCH (a document that a TASK names)
  *
  * A worker keeps a result until it is acknowledged and sends it again after a HELLO.  An attempt
  * that answers AGAIN is asked again under the same number with `ask` one higher; RESULT repeats the
  * `ask` it answers, so that a late AGAIN is not taken for the answer to a newer question.
  *
  * The JSON form is one map: "kind", then the fields below by their names; what is zero or empty is
- * left out.  `params`, `data` and `returns` are strings that hold JSON text: they pass through byte
- * for byte, and the digest is over those bytes.  `held` is a list of [task, attempt] pairs.
+ * left out.  `params`, `data`, `returns` and `gone` are strings that hold JSON text: they pass
+ * through byte for byte, and the digest is over those bytes.  `held` is a list of [task, attempt]
+ * pairs.
+ *
+ * A TASK holds small data whole.  Large documents that many tasks see are named by digest: the task
+ * sees `under`, with `data` laid over it, with `over` laid over that, all three merged as JSON maps
+ * are everywhere.  A worker asks once for each that it does not have.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef MODEL_TASKMSG_H
@@ -35,7 +41,9 @@
     X(HELLO, "hello")                                                                              \
     X(BEAT, "beat")                                                                                \
     X(RESULT, "result")                                                                            \
-    X(LOG, "log")
+    X(LOG, "log")                                                                                  \
+    X(FETCH, "fetch")                                                                              \
+    X(DOCUMENT, "document")
 enum taskmsg_kind {
 #define X(id, text) TASKMSG_##id,
     TASKMSG_KINDS(X)
@@ -67,14 +75,15 @@ struct held_attempt {
 
 struct taskmsg {
     enum taskmsg_kind kind;
-    uint32_t task, attempt; /* TASK CANCEL RESULT LOG */
+    uint32_t task, attempt; /* TASK CANCEL RESULT LOG; FETCH: one that waits for it */
     uint32_t ask;           /* TASK CANCEL RESULT: how often this attempt has been asked before */
     uint64_t seq;           /* RESULT: the worker's reply number, rising; ACK: all up to it */
     /* TASK */
     struct str jig, name, node, address; /* task name for people; node's name and first address */
     struct str key;                      /* the run's idempotency key, equal in all its attempts */
     struct str params, data;             /* JSON text */
-    struct str digest;                   /* taskmsg_digest() of params and data, as journalled */
+    struct str under, over;              /* digests of documents, "" for none */
+    struct str digest;                   /* taskmsg_digest() of all four */
     uint64_t timeout_ms;                 /* 0: none */
     uint64_t grace_ms;                   /* between TERM and KILL; TASK and CANCEL */
     /* RESULT */
@@ -82,11 +91,17 @@ struct taskmsg {
     int32_t exit_code;
     uint64_t again_ms, ran_ms;
     struct str text;    /* one line for people */
-    struct str returns; /* JSON map the task returned, "" if none */
+    struct str returns; /* JSON map: what it returned and had not been sent so; "" if nothing */
+    struct str gone;    /* JSON list of paths, each a list of keys: what it was sent and, answering
+                         * with a whole document, did not return */
     bool truncated;
     /* LOG */
     uint8_t stream; /* 1 stdout, 2 stderr */
     struct str chunk;
+    /* FETCH, DOCUMENT */
+    struct str document; /* its digest: digest_hex() of the content */
+    struct str content;  /* DOCUMENT: JSON text of a map */
+    bool missing;        /* DOCUMENT: nobody has it any more, what it was made of has changed */
     /* HELLO, BEAT */
     struct str worker;
     uint32_t capacity;
@@ -95,8 +110,8 @@ struct taskmsg {
     const struct held_attempt *held;
     uint32_t n_held;
 };
-/* Hex digest of what a task is run with. */
-void taskmsg_digest(struct str params, struct str data, char ret_hex[DIGEST_HEX]);
+/* Hex digest of what a task is run with; of its documents, their digests. */
+void taskmsg_digest(const struct taskmsg *m, char ret_hex[DIGEST_HEX]);
 /* One line of JSON, no newline. */
 void taskmsg_write(struct buf *b, const struct taskmsg *m);
 /* Strings point into the arena.  Unknown fields are ignored (newer peers), wrong types, numbers out

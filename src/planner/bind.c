@@ -82,6 +82,12 @@ int bind_data(struct bind *b, uint32_t role, const struct value *user, uint64_t 
     return 0;
 }
 
+uint64_t bind_inputs(const struct bind *b, uint32_t noderole, const struct value *user,
+                     uint64_t data)
+{
+    return b->world->inputs ? b->world->inputs(b->world->ctx, noderole, user) : data;
+}
+
 /* --- what the request names --- */
 
 static int item_role(struct bind *b, const struct bind_item *item, uint32_t *ret_role)
@@ -127,7 +133,8 @@ static int item_present(struct bind *b, uint32_t number, uint32_t ref, uint64_t 
                        bind_ref_text(b, ref));
     }
     b->world->noderole(b->world->ctx, ref, &info);
-    vec_push(&b->present, ((struct bind_present){ref, number, info.data != data}));
+    bool other = info.data != bind_inputs(b, ref, item->user, data);
+    vec_push(&b->present, ((struct bind_present){ref, number, other}));
     return 0;
 }
 
@@ -214,6 +221,7 @@ void bind_init(struct bind *b)
     b->max_noderoles = req->max_noderoles ? req->max_noderoles : PLANNER_MAX_NODEROLES;
     b->max_needs = req->max_needs ? req->max_needs : PLANNER_MAX_NEEDS;
     b->max_tasks = req->max_tasks ? req->max_tasks : PLANNER_MAX_TASKS;
+    b->machine = catalog_name_find(b->cat, str_of(CATALOG_MACHINE));
     b->roles = arena_new(&b->scratch, struct bind_role, b->cat->n_roles);
     b->jigs = arena_new(&b->scratch, struct bind_jig, b->cat->n_jigs);
     for (uint32_t i = 0; i < b->cat->n_roles; i++)

@@ -80,22 +80,28 @@ static bool find_in_deployment(struct bind *b, uint32_t name, uint32_t deploymen
     return any;
 }
 
+static struct found found_on_node(struct bind *b, uint32_t name, uint32_t ref)
+{
+    struct found f = {ref, b->req->deployment, FOUND_PROVIDED};
+    struct planner_noderole info;
+
+    if (bind_ref_role(b, ref) == b->cat->names[name].role)
+        f.how = FOUND_ON_NODE;
+    if (!(ref & PLAN_NEW)) {
+        b->world->noderole(b->world->ctx, ref, &info);
+        f.deployment = info.deployment;
+    }
+    return f;
+}
+
 /* Everything but creating. */
 static bool find_present(struct bind *b, uint32_t asking, uint32_t name, struct found *ret)
 {
     const struct catalog_name *n = &b->cat->names[name];
-    struct planner_noderole info;
     uint32_t ref;
 
     if (bind_node_holder(b, b->fresh.at[asking].node, name, &ref) && ref != (asking | PLAN_NEW)) {
-        bool itself = bind_ref_role(b, ref) == n->role;
-        ret->ref = ref;
-        ret->how = itself ? FOUND_ON_NODE : FOUND_PROVIDED;
-        ret->deployment = b->req->deployment;
-        if (!(ref & PLAN_NEW)) {
-            b->world->noderole(b->world->ctx, ref, &info);
-            ret->deployment = info.deployment;
-        }
+        *ret = found_on_node(b, name, ref);
         return true;
     }
     if (n->role != CATALOG_NONE && b->cat->roles[n->role].flags & ROLE_F_IMPLICIT)
@@ -229,6 +235,20 @@ static void link_settle(struct settling *s, const struct bind_link *link)
         parent_add(s, link, i | PLAN_NEW, FOUND_PEER);
 }
 
+/* Whatever is on a node needs the machine, if that is bound to it. */
+static void machine_settle(struct settling *s)
+{
+    struct bind *b = s->b;
+    uint32_t ref;
+
+    if (bind_role_of(b, s->child)->name_id == b->machine ||
+        !bind_node_holder(b, b->fresh.at[s->child].node, b->machine, &ref))
+        return;
+    struct found f = found_on_node(b, b->machine, ref);
+    struct bind_link link = {s->child, f.ref, b->machine, f.deployment, (uint8_t)f.how, false};
+    parent_add(s, &link, f.ref, f.how);
+}
+
 int bind_settle_parents(struct bind *b)
 {
     struct settling s = {.b = b, .seen_new = arena_new(&b->scratch, uint32_t, b->fresh.n)};
@@ -240,6 +260,7 @@ int bind_settle_parents(struct bind *b)
     for (uint32_t i = 0; i < b->fresh.n && !r; i++) {
         s.child = i;
         b->fresh.at[i].first_link = (uint32_t)b->parents.n;
+        machine_settle(&s);
         for (; required < b->links.n && !b->links.at[required].used &&
                b->links.at[required].child == i;
              required++)

@@ -66,6 +66,7 @@ struct bind {
     struct arena scratch;
     struct err *err; /* never NULL */
     uint32_t max_noderoles, max_needs, max_tasks;
+    uint32_t machine; /* name of CATALOG_MACHINE */
     VEC(struct bind_new) fresh;
     VEC(struct bind_link) links;   /* as found, by child within required and used */
     VEC(struct bind_link) parents; /* settled: each parent once, peers included */
@@ -96,6 +97,9 @@ void bind_done(struct bind *b);
 int bind_deployments_open(struct bind *b);
 /* The digest of a role's defaults under a user's data; refuses data that break its attributes. */
 int bind_data(struct bind *b, uint32_t role, const struct value *user, uint64_t *ret);
+/* Of a noderole that lives, as the world has them; else what bind_data() gave. */
+uint64_t bind_inputs(const struct bind *b, uint32_t noderole, const struct value *user,
+                     uint64_t data);
 
 /* --- bind_place.c --- */
 

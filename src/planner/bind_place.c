@@ -190,6 +190,8 @@ static int check_neighbours(struct bind *b, const struct place *p)
 
 static int check_jig(struct bind *b, const struct place *p, uint32_t jig)
 {
+    if (jig == CATALOG_NONE)
+        return 0; /* of a role that runs nothing */
     struct str name = b->cat->jigs[jig].name;
     struct bind_jig *known = &b->jigs[jig];
 

@@ -9,6 +9,7 @@
  *      the root: instances of the role, else of roles that provide the name; the lowest by (cohort,
  *      id), new ones of this request after those that live, in the order of the request;
  *   3. else it is created on the target node in the target deployment, and its own needs follow.
+ * Whatever is bound to a node that has the role `machine` needs that as well.
  * What the request names is there before anything is looked for.  Who needs one instance of a
  * cluster role needs all of that deployment.  Names that a role only `uses` are looked for in the
  * same way when everything else stands, and are never created.
@@ -45,7 +46,7 @@ struct planner_node {
 struct planner_noderole {
     struct str role;
     uint32_t node, deployment, cohort;
-    uint64_t data; /* digest it was bound or configured with */
+    uint64_t data; /* digest of its inputs */
 };
 struct planner_ids { /* borrowed until the same function is called again */
     const uint32_t *at;
@@ -63,6 +64,8 @@ struct planner_world {
     bool (*deployment)(void *ctx, uint32_t deployment, struct str *ret_name, uint32_t *ret_parent);
     /* Of a live noderole; ids come from the lists below. */
     void (*noderole)(void *ctx, uint32_t noderole, struct planner_noderole *ret);
+    /* The inputs that it would have with this user data; NULL: as planner_data() has them. */
+    uint64_t (*inputs)(void *ctx, uint32_t noderole, const struct value *user);
     /* Live noderoles by (cohort, id): of a node; of a role in a deployment. */
     struct planner_ids (*on_node)(void *ctx, uint32_t node);
     struct planner_ids (*instances)(void *ctx, struct str role, uint32_t deployment);
@@ -171,7 +174,8 @@ struct revise_change { /* a noderole that is */
     const struct value *user; /* all of its own data from now on */
     bool other_user;          /* they differ from what it has, whatever the digest */
     bool removed;
-    bool back;                      /* it was on its way out and is wanted again */
+    bool bare; /* removed without running anything: it never ran, or its machine is no more */
+    bool back; /* it was on its way out and is wanted again */
     const uint32_t *gains, *losses; /* refs; ids */
     uint32_t n_gains, n_losses;
 };

@@ -74,6 +74,8 @@ static int change_add(struct bind *b, const struct revise_change *c)
     b->world->noderole(b->world->ctx, c->noderole, &info);
     uint32_t name = catalog_name_find(b->cat, info.role);
     out.role = name == CATALOG_NONE ? CATALOG_NONE : b->cat->names[name].role;
+    if (c->bare)
+        out.role = CATALOG_NONE; /* as of a role that nobody remembers: nothing is run */
     if (out.role == CATALOG_NONE && !c->removed)
         return err_set(b->err, ERR_UNKNOWN_NAME, "generation %u of the catalog has no role %.*s",
                        b->cat->number, (int)info.role.n, info.role.s);
@@ -89,6 +91,7 @@ static int change_add(struct bind *b, const struct revise_change *c)
             return r;
         }
         out.user = c->user;
+        out.data = bind_inputs(b, c->noderole, c->user, out.data);
         out.has_data = out.data != info.data || c->other_user;
     } else if (out.role != CATALOG_NONE) {
         int r = bind_jigs_down(b, out.role, info.node);

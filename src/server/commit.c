@@ -186,6 +186,16 @@ static bool added_by(const struct event *ev, const struct change *ch)
     }
 }
 
+/* Rows that change are written after rows that are added; this one first, since what is added later
+ * in the group may have its name. */
+static void update_now(struct commit *c, enum row_table t, uint32_t id)
+{
+    union row_any row;
+    memset(&row, 0, sizeof row);
+    anneal_row(c->engine, t, id, &row);
+    commit_row(c, t, ROW_UPDATE, &row);
+}
+
 static void insert_added(struct commit *c, const struct event *ev, const struct commit_note *note)
 {
     switch ((int)ev->kind) {
@@ -201,6 +211,7 @@ static void insert_added(struct commit *c, const struct event *ev, const struct 
             commit_insert(c, ROWS_POOL, ev->id, note->fixed);
         break;
     case EVENT_PLAN_APPLY: insert_plan(c, ev->plan); break;
+    case EVENT_NODE_GONE: update_now(c, ROWS_NODE, ev->id); break;
     default: break;
     }
 }

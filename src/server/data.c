@@ -1,4 +1,4 @@
-/* data.c - layers of data: changed in memory and noted as rows
+/* data.c - layers of data: changed in memory, noted as rows, told to those whom it concerns
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/data.h"
@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "server/server_i.h"
+#include "server/data_i.h"
 
-static char **layer_of(struct inv_noderole *n, enum data_layer layer)
+char **data_layer_text(struct inv_noderole *n, enum data_layer layer)
 {
     switch (layer) {
     case DATA_USER: return &n->user;
@@ -27,15 +27,28 @@ static struct str text_of(const char *text)
 
 int data_layer_put(struct server *s, uint32_t noderole, enum data_layer layer, struct str text)
 {
+    SCOPED_ARENA(mem);
     struct inv_noderole *n = &s->inv.noderoles.at[noderole];
-    char **at = layer_of(n, layer);
+    char **at = data_layer_text(n, layer);
     if (str_is(text, "{}"))
         text.n = 0;
     if (str_eq(text_of(*at), text))
         return 0;
+    const struct value *was = data_layer_get(s, noderole, layer);
+    s->inv.documents += (size_t)(text.n > 0) - (size_t)(*at != NULL);
     free(*at);
     *at = text.n ? xstrndup(text.s, text.n) : NULL;
     n->rev += layer != DATA_WALL;
+    data_row_put(s, noderole);
+    data_layer_forget(s, noderole);
+    data_changed(s, noderole, sight_changed_paths(was, data_layer_get(s, noderole, layer), &mem),
+                 layer != DATA_WALL);
+    return 1;
+}
+
+void data_row_put(struct server *s, uint32_t noderole)
+{
+    const struct inv_noderole *n = &s->inv.noderoles.at[noderole];
     struct row_document row = {.id = noderole,
                                .tenant = 1,
                                .realm = 1,
@@ -45,7 +58,6 @@ int data_layer_put(struct server *s, uint32_t noderole, enum data_layer layer, s
                                .system = text_of(n->system),
                                .wall = text_of(n->wall)};
     commit_row(s->commit, ROWS_DOCUMENT, ROW_UPDATE, &row);
-    return 1;
 }
 
 /* A copy of the map with the value at a path set or, for NULL, taken away. */
@@ -95,4 +107,75 @@ int data_system_edit(struct server *s, uint32_t noderole, const struct data_edit
         return err_set(e, ERR_LIMIT, "system data of %s would be %zu bytes; at most %d are kept",
                        view_noderole_name(s, &mem, noderole), text.len, DESIRE_DOC_BYTES);
     return data_layer_put(s, noderole, DATA_SYSTEM, buf_str(&text));
+}
+
+/* --- walls --- */
+
+/* The map without what is at a path; maps on the way that become empty stay. */
+static const struct value *without(struct arena *mem, const struct value *map,
+                                   const struct value *keys)
+{
+    struct {
+        struct value *copy;
+        const char *key;
+    } way[JSON_DEPTH_DEFAULT];
+    uint32_t n = 0;
+    for (const struct value *at = map; n < keys->n; n++) {
+        const char *key = value_as_text(&keys->items[n], NULL);
+        const struct value *next = key ? value_get(at, key) : NULL;
+        if (!next || n == JSON_DEPTH_DEFAULT)
+            return map; /* it is not there */
+        way[n].copy = value_map(mem);
+        way[n].key = key;
+        for (uint32_t i = 0; i < at->n; i++)
+            if (strcmp(at->members[i].key, key) != 0)
+                value_set(mem, way[n].copy, at->members[i].key, &at->members[i].v);
+        at = next;
+    }
+    for (uint32_t i = n; i-- > 1;)
+        value_set(mem, way[i - 1].copy, way[i - 1].key, way[i].copy);
+    return n ? way[0].copy : map;
+}
+
+int data_wall_returned(struct server *s, uint32_t noderole, struct str returns, struct str gone,
+                       struct err *e)
+{
+    SCOPED_ARENA(mem);
+    SCOPED_BUF(text);
+    const struct value *wall = view_json(&mem, s->inv.noderoles.at[noderole].wall);
+    struct value *more = NULL, *paths = NULL;
+    int rc = 0;
+    if (returns.n)
+        rc = json_parse(&mem, returns.s, returns.n, NULL, &more, e);
+    if (rc >= 0 && gone.n)
+        rc = json_parse(&mem, gone.s, gone.n, NULL, &paths, e);
+    if (rc < 0)
+        return err_wrap(e, "what it returned");
+    if ((more && more->kind != VALUE_MAP) || (paths && paths->kind != VALUE_LIST))
+        return err_set(e, ERR_INVALID, "what it returned is no map");
+    if (more)
+        wall = value_merge(&mem, wall, more);
+    for (uint32_t i = 0; paths && i < paths->n; i++)
+        if (paths->items[i].kind == VALUE_LIST)
+            wall = without(&mem, wall, &paths->items[i]);
+    json_write_canonical(&text, wall);
+    if (text.len > DESIRE_DOC_BYTES)
+        return err_set(e, ERR_LIMIT,
+                       "with what it returned %s would have %zu bytes; at most %d are kept",
+                       view_noderole_name(s, &mem, noderole), text.len, DESIRE_DOC_BYTES);
+    return data_layer_put(s, noderole, DATA_WALL, buf_str(&text));
+}
+
+int data_check_role(struct server *s, struct str role, const struct value *v, struct err *e)
+{
+    SCOPED_ARENA(mem);
+    const struct catalog_role *r = s->catalog ? catalog_role_get(s->catalog, role) : NULL;
+    const struct value *data;
+    uint64_t digest;
+    if (!r) {
+        err_set(e, ERR_UNKNOWN_NAME, "there is no role %.*s in the catalog", (int)role.n, role.s);
+        const char *near = s->catalog ? catalog_role_nearest(s->catalog, role) : NULL;
+        return near ? err_hint(e, "did you mean \"%s\"?", near) : -(int)e->code;
+    }
+    return planner_data(&mem, r, v, &data, &digest, e);
 }

@@ -11,9 +11,8 @@
 #include <string.h>
 
 #include "base/digest.h"
-#include "base/json.h"
 #include "base/log.h"
-#include "server/server_i.h"
+#include "server/data_i.h"
 
 enum {
     WORKER_GONE_MS = 15 * 1000,
@@ -32,37 +31,25 @@ static void send(struct server *s, const struct taskmsg *m)
     queue_to_worker(s->queue, buf_str(&b));
 }
 
-/* What the task may read: the role's defaults under the noderole's own data. */
-static struct str render_data(struct server *s, struct arena *mem, struct buf *b,
-                              const struct inv_noderole *n)
+/* It cannot even be told what it sees: answered for, as a worker would. */
+static void refuse_task(struct server *s, const struct dispatch *d, const struct err *why)
 {
-    const struct catalog_role *role =
-        s->catalog ? catalog_role_get(s->catalog, str_of(s->inv.role_names.at[n->role])) : NULL;
-    struct value *user = NULL;
-    const struct value *data = NULL;
-    uint64_t digest;
+    struct event ev = {.kind = EVENT_RESULT,
+                       .id = d->task,
+                       .attempt = d->attempt,
+                       .extra = d->asks,
+                       .flag = OUTCOME_REFUSED,
+                       .exit_code = -1};
+    struct commit_note note = server_note(NULL, NULL);
     struct err e;
-    if (n->user && json_parse(mem, n->user, strlen(n->user), NULL, &user, &e) < 0)
-        user = NULL;
-    if (!user && (!role || !role->defaults || role->defaults->n == 0))
-        return str_of("{}");
-    if (!role || planner_data(mem, role, user, &data, &digest, &e) < 0)
-        data = user; /* its role left the catalog: it runs with what it has */
-    json_write(b, data, 0);
-    return buf_str(b);
+    note.text = why->text;
+    log_err(LOG_ERROR, "task.data", why);
+    if (server_apply(s, &ev, &note, NULL, &e) < 0)
+        lease_hold(s->lease, d->task, d->attempt, server_now(s)); /* not now: it will be lost */
 }
 
-static const char *node_address(struct arena *mem, const struct inv_node *n)
-{
-    struct value *body;
-    struct err e;
-    if (!n->body || !strstr(n->body, "\"addresses\"") ||
-        json_parse(mem, n->body, strlen(n->body), NULL, &body, &e) < 0)
-        return n->name;
-    return value_as_text(value_at(body, "addresses.0"), n->name);
-}
-
-static void send_task(struct server *s, struct arena *mem, const struct dispatch *d)
+static void send_task(struct server *s, struct data_look *look, struct arena *mem,
+                      const struct dispatch *d)
 {
     struct task_view t;
     struct noderole_view nr;
@@ -71,9 +58,13 @@ static void send_task(struct server *s, struct arena *mem, const struct dispatch
         return; /* lost or stopped in the meantime */
     anneal_noderole(s->engine, t.noderole, &nr);
     const struct inv_def *def = &s->inv.defs.at[t.def];
-    const struct inv_node *node = &s->inv.nodes.at[t.node];
-    SCOPED_BUF(data);
     char key[64], digest[DIGEST_HEX];
+    struct data_parts parts;
+    struct err e;
+    if (data_send_render(look, t.noderole, mem, &parts, &e) < 0) {
+        refuse_task(s, d, &e);
+        return;
+    }
     snprintf(key, sizeof key, "t%u-g%u", d->task, nr.generation);
     struct taskmsg m = {.kind = TASKMSG_TASK,
                         .task = d->task,
@@ -81,14 +72,16 @@ static void send_task(struct server *s, struct arena *mem, const struct dispatch
                         .ask = d->asks,
                         .jig = str_of(def->type),
                         .name = str_of(def->name),
-                        .node = str_of(node->name),
-                        .address = str_of(node_address(mem, node)),
+                        .node = str_of(s->inv.nodes.at[t.node].name),
+                        .address = data_node_get(s, t.node)->address,
                         .key = str_of(key),
                         .params = str_of(def->params),
+                        .data = parts.data,
+                        .under = parts.under,
+                        .over = parts.over,
                         .timeout_ms = def->timeout_ms,
                         .grace_ms = STOP_GRACE_MS};
-    m.data = render_data(s, mem, &data, &s->inv.noderoles.at[t.noderole]);
-    taskmsg_digest(m.params, m.data, digest);
+    taskmsg_digest(&m, digest);
     m.digest = str_of(digest);
     send(s, &m);
     lease_hold(s->lease, d->task, d->attempt, server_now(s));
@@ -106,10 +99,12 @@ void dispatch_group(struct server *s, const struct group *g)
     if (!s->queue)
         return;
     SCOPED_ARENA(mem);
+    SCOPED(data_look) look;
+    data_look_begin(&look, s);
     acknowledge(s, s->ack_flying);
     s->ack_flying = 0;
     for (size_t i = 0; i < g->sends.n; i++) {
-        send_task(s, &mem, &g->sends.at[i]);
+        send_task(s, &look, &mem, &g->sends.at[i]);
         if (i % BATCH == BATCH - 1)
             arena_reset(&mem);
     }
@@ -123,24 +118,6 @@ void dispatch_group(struct server *s, const struct group *g)
 }
 
 /* ---- in: results ---- */
-
-/* What the task returned joins the noderole's wall; the digest of the whole tells children whether
- * to look again. */
-static uint64_t keep_returns(struct server *s, uint32_t noderole, struct str returns)
-{
-    SCOPED_ARENA(mem);
-    SCOPED_BUF(text);
-    const struct inv_noderole *n = &s->inv.noderoles.at[noderole];
-    struct value *now = NULL, *more;
-    struct err e;
-    if (json_parse(&mem, returns.s, returns.n, NULL, &more, &e) < 0 || more->kind != VALUE_MAP)
-        return 0;
-    if (n->wall && json_parse(&mem, n->wall, strlen(n->wall), NULL, &now, &e) < 0)
-        now = NULL;
-    json_write_canonical(&text, value_merge(&mem, now, more));
-    (void)data_layer_put(s, noderole, DATA_WALL, buf_str(&text));
-    return digest_64(text.data, text.len);
-}
 
 static int on_result(struct server *s, const struct taskmsg *m)
 {
@@ -162,10 +139,14 @@ static int on_result(struct server *s, const struct taskmsg *m)
                        .ms = m->again_ms};
     if (server_writable(s, &e) < 0)
         return -1;
-    if (current && m->outcome == OUTCOME_OK && m->returns.n > 0)
-        ev.a = keep_returns(s, v.noderole, m->returns);
     struct commit_note note = server_note(NULL, NULL);
     snprintf(text, sizeof text, "%.*s", (int)(m->text.n < 250 ? m->text.n : 250), m->text.s);
+    /* First what follows from what it returned, so that who waits for it sees that. */
+    if (current && m->outcome == OUTCOME_OK && (m->returns.n > 0 || m->gone.n > 0) &&
+        data_wall_returned(s, v.noderole, m->returns, m->gone, &e) < 0) {
+        ev.flag = OUTCOME_FAILED;
+        snprintf(text, sizeof text, "%.250s", e.text);
+    }
     note.text = text;
     s->results++;
     s->stale_results += !current;
@@ -177,6 +158,30 @@ static int on_result(struct server *s, const struct taskmsg *m)
         lease_drop(s->lease, m->task, m->attempt);
     attemptlog_ended(s, m->task, m->attempt);
     return 0;
+}
+
+/* ---- in: documents that a task waits for ---- */
+
+/* What is not kept any more is made again; if it cannot, what it was made of has changed, and the
+ * task is to be asked again with what there is now. */
+static void on_fetch(struct server *s, const struct taskmsg *m)
+{
+    SCOPED_ARENA(mem);
+    SCOPED(data_look) look;
+    struct task_view t;
+    struct data_parts parts;
+    struct err e;
+    struct str content = data_sent_get(s, m->document);
+    data_look_begin(&look, s);
+    if (!content.n && anneal_attempt_open(s->engine, m->task, m->attempt) &&
+        anneal_task(s->engine, m->task, &t) && t.noderole &&
+        data_send_render(&look, t.noderole, &mem, &parts, &e) >= 0)
+        content = data_sent_get(s, m->document);
+    send(s, &(struct taskmsg){.kind = TASKMSG_DOCUMENT,
+                              .document = m->document,
+                              .content = content,
+                              .missing = content.n == 0});
+    queue_flush(s->queue);
 }
 
 /* ---- in: workers ---- */
@@ -298,9 +303,11 @@ static bool take(struct server *s, struct arena *mem, struct str text)
     case TASKMSG_LOG: attemptlog_append(s, m.task, m.attempt, m.chunk); return true;
     case TASKMSG_HELLO:
     case TASKMSG_BEAT: on_beat(s, &m); return true;
+    case TASKMSG_FETCH: on_fetch(s, &m); return true;
     case TASKMSG_TASK:
     case TASKMSG_CANCEL:
     case TASKMSG_ACK:
+    case TASKMSG_DOCUMENT:
     case TASKMSG_KIND_COUNT: break;
     }
     log_line(LOG_WARN, "worker.message", LOGT("text", "not for a server"));

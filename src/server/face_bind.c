@@ -46,7 +46,7 @@ static struct value *loaded_value(struct arena *mem, const struct catalog *cat,
     value_put_text(mem, v, "origin", origin);
     value_put_text(mem, v, "loaded_at", view_time(mem, at_ms));
     value_put_int(mem, v, "barclamps", cat->n_barclamps);
-    value_put_int(mem, v, "roles", cat->n_roles);
+    value_put_int(mem, v, "roles", catalog_roles_written(cat));
     value_put_int(mem, v, "tasks", cat->n_tasks);
     value_set(mem, v, "report", report_value(mem, report));
     return v;
@@ -131,38 +131,39 @@ static int read_items(struct server *s, const struct server_call *c, struct bind
     return rc;
 }
 
-static void plan_reserve(const struct server *s, struct plan *plan)
+int face_plan_room(const struct server *s, const struct plan *plan, struct err *e)
 {
-    plan_rebase(plan, anneal_def_end(s->engine), anneal_noderole_end(s->engine),
-                anneal_task_end(s->engine), anneal_span_end(s->engine), anneal_pool_end(s->engine));
-}
-
-int face_plan_try(struct server *s, struct plan *plan, struct err *e)
-{
-    plan_reserve(s, plan);
-    return hook_before(s, HOOK_ON_PROPOSED, plan, e);
+    if ((uint64_t)anneal_task_end(s->engine) + plan->n_tasks <= s->opts->max_tasks)
+        return 0;
+    err_set(e, ERR_LIMIT, "this would make %llu tasks, more than max_tasks (%llu)",
+            (unsigned long long)anneal_task_end(s->engine) + plan->n_tasks,
+            (unsigned long long)s->opts->max_tasks);
+    return err_hint(e, "raise max_tasks in the configuration");
 }
 
 int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
-                    const char *kind, const char *title, enum start_class class,
-                    uint32_t instead_of, uint32_t *ret_op, struct err *e)
+                    const struct face_work *w, uint32_t *ret_op, struct err *e)
 {
-    if ((uint64_t)anneal_task_end(s->engine) + plan->n_tasks > s->opts->max_tasks) {
-        err_set(e, ERR_LIMIT, "this would make %llu tasks, more than max_tasks (%llu)",
-                (unsigned long long)anneal_task_end(s->engine) + plan->n_tasks,
-                (unsigned long long)s->opts->max_tasks);
-        return err_hint(e, "raise max_tasks in the configuration");
-    }
-    plan_reserve(s, plan);
-    /* What only adds was proved by the planner; what lives may object to a change. */
-    int rc = plan->n_changes ? anneal_plan_check(s->engine, plan, e) : 0;
-    if (rc < 0 || (rc = hook_before(s, HOOK_ON_COMMIT, plan, e)) < 0 ||
-        (rc = face_operation_add(s, c, kind, title, class, ret_op, e)) < 0)
+    int rc = face_plan_room(s, plan, e);
+    if (rc < 0)
         return rc;
-    struct event over = {.kind = EVENT_SUPERSEDE, .id = instead_of, .op = *ret_op};
+    plan_rebase(plan, anneal_def_end(s->engine), anneal_noderole_end(s->engine),
+                anneal_task_end(s->engine), anneal_span_end(s->engine), anneal_pool_end(s->engine));
+    /* What only adds was proved by the planner; what lives may object to a change. */
+    rc = plan->n_changes ? anneal_plan_check(s->engine, plan, e) : 0;
+    *ret_op = OPERATION_STANDING;
+    if (rc >= 0)
+        rc = hook_before(s, HOOK_ON_COMMIT, plan, e);
+    if (rc >= 0)
+        rc = data_plan_digests(s, plan, w->deployment, w->head, e);
+    if (rc >= 0 && w->kind)
+        rc = face_operation_add(s, c, w->kind, w->title, w->class, ret_op, e);
+    if (rc < 0)
+        return rc;
+    struct event over = {.kind = EVENT_SUPERSEDE, .id = w->instead_of, .op = *ret_op};
     struct event ev = {.kind = EVENT_PLAN_APPLY, .op = *ret_op, .plan = plan};
     struct commit_note note = server_note(c, NULL);
-    if (instead_of && (rc = server_apply(s, &over, &note, NULL, e)) < 0)
+    if (w->instead_of && (rc = server_apply(s, &over, &note, NULL, e)) < 0)
         return rc;
     if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
         return rc;
@@ -212,11 +213,11 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
     if (!title)
         title = arena_printf(c->mem, "bind %u noderoles in %s", plan->n_noderoles,
                              s->inv.deployments.at[id].name);
-    if (dry && (rc = face_plan_try(s, plan, e)) < 0)
+    if (dry && (rc = hook_before(s, HOOK_ON_PROPOSED, plan, e)) < 0)
         return rc;
+    struct face_work work = {"bind", title, (enum start_class) class, 0, 0, NULL};
     if (!dry && ((rc = wish_check(s, id, plan, e)) < 0 ||
-                 (rc = face_plan_apply(s, c, plan, "bind", title, (enum start_class) class, 0, &op,
-                                       e)) < 0 ||
+                 (rc = face_plan_apply(s, c, plan, &work, &op, e)) < 0 ||
                  (rc = wish_bound(s, c, &req, plan, title, op, e)) < 0))
         return rc;
     struct value *v = value_map(c->mem);
@@ -260,7 +261,8 @@ int server_noderole_data(struct server *s, const struct server_call *c, struct s
     if (!role)
         return err_set(e, ERR_REFUSED, "role %s is not in the catalog any more",
                        s->inv.role_names.at[n->role]);
-    if ((rc = planner_data(c->mem, role, c->body, &data, &digest, e)) < 0)
+    if ((rc = planner_data(c->mem, role, c->body, &data, &digest, e)) < 0 ||
+        (rc = data_user_inputs(s, id, c->body, &digest, e)) < 0)
         return rc;
     SCOPED_BUF(text);
     json_write_canonical(&text, c->body);

@@ -49,9 +49,11 @@ static int token_random(char ret_token[TOKEN_TEXT], struct err *e)
 /* SCOPE_NONE if there is no such scope. */
 static enum scope scope_find(const char *name)
 {
-    static const char *const names[] = {
-        [SCOPE_READ] = "read", [SCOPE_OPERATE] = "operate", [SCOPE_ADMIN] = "admin"};
-    for (enum scope s = SCOPE_READ; s <= SCOPE_ADMIN; s++)
+    static const char *const names[] = {[SCOPE_ANNOUNCE] = "announce",
+                                        [SCOPE_READ] = "read",
+                                        [SCOPE_OPERATE] = "operate",
+                                        [SCOPE_ADMIN] = "admin"};
+    for (enum scope s = SCOPE_ANNOUNCE; s <= SCOPE_ADMIN; s++)
         if (strcmp(name, names[s]) == 0)
             return s;
     return SCOPE_NONE;
@@ -170,7 +172,7 @@ int server_token_create(struct server *s, const struct server_call *c, struct se
     if (scope_find(scope) == SCOPE_NONE) {
         err_set(e, ERR_INVALID, "there is no scope \"%s\"", scope);
         err_at(e, "/scope");
-        return err_hint(e, "read, operate or admin");
+        return err_hint(e, "announce, read, operate or admin");
     }
     if ((rc = token_random(token, e)) < 0)
         return rc;

@@ -111,6 +111,7 @@ void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, u
     n->role = inventory_role(v, role);
     n->rev = 1;
     n->user = dup_str(user);
+    v->documents += n->user != NULL;
     inventory_place(v, id, deployment);
 }
 
@@ -118,6 +119,7 @@ void inventory_drop_noderole(struct inventory *v, uint32_t id)
 {
     struct inv_noderole *n = &v->noderoles.at[id];
     unplace(v, id);
+    v->documents -= (size_t)(n->user != NULL) + (n->system != NULL) + (n->wall != NULL);
     free(n->user);
     free(n->system);
     free(n->wall);
@@ -199,14 +201,15 @@ void inventory_add_node(struct inventory *v, uint32_t id, struct str name)
     strmap_put(&v->node_by_name, name, id);
 }
 
-void inventory_set_node(struct inventory *v, uint32_t id, uint32_t deployment, struct str body,
-                        uint32_t rev)
+void inventory_set_node(struct inventory *v, const struct row_node_body *r)
 {
-    struct inv_node *n = &v->nodes.at[id];
+    struct inv_node *n = &v->nodes.at[r->id];
+    char *body = dup_name(r->body); /* it may be the old one */
     free(n->body);
-    n->body = dup_name(body);
-    n->deployment = deployment;
-    n->rev = rev;
+    n->body = body;
+    n->deployment = r->deployment;
+    n->rev = r->rev;
+    n->leaving = r->leaving;
 }
 
 void inventory_drop_node(struct inventory *v, uint32_t id)
@@ -274,7 +277,7 @@ static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
     case ROWS_NODE_BODY: {
         const struct row_node_body *r = row;
         if (r->id < v->nodes.n)
-            inventory_set_node(v, r->id, r->deployment, r->body, r->rev);
+            inventory_set_node(v, r);
         break;
     }
     case ROWS_DEF: inventory_add_def(v, ((const struct row_def *)row)->id, row); break;
@@ -294,6 +297,7 @@ static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
             v->noderoles.at[r->id].system = dup_str(r->system);
             v->noderoles.at[r->id].wall = dup_str(r->wall);
             v->noderoles.at[r->id].rev = r->rev;
+            v->documents += (size_t)(r->user.n > 0) + (r->system.n > 0) + (r->wall.n > 0);
         }
         break;
     }
@@ -396,6 +400,7 @@ void inventory_done(struct inventory *v)
     strmap_done(&v->jig_by_name);
     strmap_done(&v->role_by_name);
     strmap_done(&v->token_by_hash);
+    u64map_done(&v->node_by_machine);
     u64map_done(&v->def_by_digest);
     u64map_done(&v->instances);
     memset(v, 0, sizeof *v);

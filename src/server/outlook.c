@@ -39,17 +39,20 @@ static bool ask_deployment(void *ctx, uint32_t id, struct str *ret_name, uint32_
     return o->live_view.deployment(&o->live, id, ret_name, ret_parent);
 }
 
-static uint64_t fresh_data(const struct outlook *o, const struct outlook_entry *f)
+/* Who does not live yet is compared by its own data alone. */
+static uint64_t ask_inputs(void *ctx, uint32_t id, const struct value *user)
 {
-    struct str name = desire_role_name(o->server->desire, snapshot_key_role(f->key));
-    const struct catalog_role *role = catalog_role_get(o->catalog, name);
+    struct outlook *o = ctx;
     SCOPED_ARENA(mem);
     const struct value *data;
     uint64_t digest = 0;
     struct err unread;
+    if (!outlook_is_fresh(id))
+        return o->live_view.inputs(&o->live, id, user);
+    struct str name = desire_role_name(o->server->desire, snapshot_key_role(fresh_of(o, id)->key));
+    const struct catalog_role *role = catalog_role_get(o->catalog, name);
     if (role)
-        (void)planner_data(&mem, role, wish_document(o->server, &mem, f->entry.user), &data,
-                           &digest, &unread);
+        (void)planner_data(&mem, role, user, &data, &digest, &unread);
     return digest;
 }
 
@@ -61,9 +64,10 @@ static void ask_noderole(void *ctx, uint32_t id, struct planner_noderole *ret)
         return;
     }
     const struct outlook_entry *f = fresh_of(o, id);
-    *ret = (struct planner_noderole){desire_role_name(o->server->desire, snapshot_key_role(f->key)),
-                                     snapshot_key_node(f->key), o->deployment, f->cohort,
-                                     fresh_data(o, f)};
+    SCOPED_ARENA(mem);
+    *ret = (struct planner_noderole){
+        desire_role_name(o->server->desire, snapshot_key_role(f->key)), snapshot_key_node(f->key),
+        o->deployment, f->cohort, ask_inputs(o, id, wish_document(o->server, &mem, f->entry.user))};
 }
 
 static uint32_t cohort_of(const struct outlook *o, uint32_t id)
@@ -286,6 +290,7 @@ int outlook_open(struct outlook *o, struct server *s, const struct catalog *c, u
                                         .node = ask_node,
                                         .deployment = ask_deployment,
                                         .noderole = ask_noderole,
+                                        .inputs = ask_inputs,
                                         .on_node = ask_on_node,
                                         .instances = ask_instances,
                                         .children = ask_children,

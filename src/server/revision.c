@@ -281,7 +281,8 @@ int revision_make(struct revision *r, struct server *s, struct arena *mem, const
     struct making m = {.r = r, .e = e, .now = now, .renew = renew};
     struct world world;
     struct planner_world view = world_of(&world, s);
-    *r = (struct revision){.server = s, .mem = mem, .catalog = c, .deployment = deployment};
+    *r = (struct revision){
+        .server = s, .mem = mem, .catalog = c, .deployment = deployment, .now = now};
     int rc = snapshot_diff(mem, head ? head->root : NULL, now, &r->diff, e);
     if (rc >= 0)
         rc = make(&m, head);
@@ -307,9 +308,22 @@ void revision_done(struct revision *r)
     vec_done(&r->losses);
 }
 
+/* Data of a deployment role may concern anybody. */
+static bool changes_shared(const struct revision *r)
+{
+    const struct snapshot_change *lists[] = {r->diff.added, r->diff.changed, r->diff.removed};
+    const uint32_t n[] = {r->diff.n_added, r->diff.n_changed, r->diff.n_removed};
+    for (int l = 0; l < 3; l++)
+        for (uint32_t i = 0; i < n[l]; i++)
+            if (!lists[l][i].node)
+                return true;
+    return false;
+}
+
 bool revision_is_empty(const struct revision *r)
 {
-    return r->plan->n_noderoles == 0 && r->plan->n_changes == 0 && r->plan->n_needs == 0;
+    return !changes_shared(r) && r->plan->n_noderoles == 0 && r->plan->n_changes == 0 &&
+           r->plan->n_needs == 0;
 }
 
 /* --- applying --- */
@@ -325,6 +339,7 @@ static uint32_t open_commit(const struct revision *r)
     return open ? head->operation : 0;
 }
 
+/* Only now does everybody see what the digests of the plan were made of. */
 static void keep_documents(struct revision *r)
 {
     for (uint32_t i = 0; i < r->plan->n_changes; i++) {
@@ -339,12 +354,9 @@ int revision_apply(struct revision *r, const struct server_call *c, const char *
 {
     int class = start_class_find(value_as_text(value_get(c->body, "class"), "normal"));
     int rc = wish_check(r->server, r->deployment, r->plan, e);
-    if (rc >= 0)
-        rc = face_plan_apply(r->server, c, r->plan, kind, title, (enum start_class) class,
-                             open_commit(r), ret_op, e);
-    if (rc >= 0)
-        keep_documents(r);
-    return rc;
+    struct face_work work = {kind,           title,         (enum start_class) class,
+                             open_commit(r), r->deployment, r->now};
+    return rc < 0 ? rc : face_plan_apply(r->server, c, r->plan, &work, ret_op, e);
 }
 
 /* An entry of the head with the parents that its noderole really got; NULL: one fewer. */
@@ -373,6 +385,7 @@ int revision_settle(struct revision *r, const struct server_call *c, struct err 
 {
     struct desire_author by = wish_author(r->server, c, "");
     int rc = 0;
+    keep_documents(r);
     for (uint32_t i = 0; i < r->plan->n_noderoles && rc >= 0; i++)
         rc = wish_settle_parents(r->server, c, &by, r->plan->base_noderole + i, e);
     for (uint32_t i = 0; i < r->plan->n_needs && rc >= 0; i++)

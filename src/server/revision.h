@@ -21,6 +21,7 @@ struct revision {
     struct arena *mem;
     const struct catalog *catalog;
     uint32_t deployment;
+    const struct pmap *now; /* lent until it is applied */
     struct snapshot_changes diff;
     struct plan *plan;
     VEC(struct revision_loss) losses;

@@ -67,6 +67,17 @@ static void forget_removed(struct server *s, const struct effects *fx)
             inventory_drop_noderole(&s->inv, fx->changes.at[i].id);
 }
 
+/* Needs that count from now on are seen from now on. */
+static void tell_gained(struct server *s, const struct effects *fx)
+{
+    VEC(uint32_t) ids = {0};
+    for (size_t i = 0; i < fx->gained.n; i++)
+        vec_push(&ids, fx->gained.at[i]);
+    if (ids.n > 0)
+        data_tell(s, ids.at, ids.n);
+    vec_done(&ids);
+}
+
 int server_apply(struct server *s, struct event *ev, const struct commit_note *note,
                  const struct effects **ret_fx, struct err *e)
 {
@@ -89,6 +100,10 @@ int server_apply(struct server *s, struct event *ev, const struct commit_note *n
     }
     if (r >= 0 && ret_fx)
         *ret_fx = fx;
+    if (r >= 0)
+        tell_gained(s, fx);
+    if (r >= 0 && !ret_fx && ev->kind != EVENT_NODE_GONE)
+        node_leave_settle(s);
     server_touch(s);
     return r;
 }
@@ -195,6 +210,7 @@ static int load_catalog_row(void *arg, enum row_table t, const void *row, struct
 
 static void forget(struct server *s)
 {
+    data_free(s);
     commit_free(s->commit);
     anneal_free(s->engine);
     inventory_done(&s->inv);
@@ -234,6 +250,7 @@ int server_restore(struct server *s, struct err *e)
     struct row_meta meta;
     forget(s);
     s->hooks = hooks_new(s);
+    s->data = data_new();
     int r = restore_engine(s->store, &s->engine_options, &s->engine, &s->commit, &meta, e);
     if (r < 0)
         return r;
@@ -244,6 +261,8 @@ int server_restore(struct server *s, struct err *e)
         if (s->inv.noderoles.at[id].role && !anneal_noderole(s->engine, id, &v))
             inventory_drop_noderole(&s->inv, id);
     }
+    node_machines_load(s);
+    node_leave_load(s);
     s->desire = desire_new(note_row, s);
     if ((r = desire_load(s->desire, s->store, e)) < 0)
         return r;
@@ -341,7 +360,11 @@ int server_new(const struct server_options *o, struct server **ret_s, struct err
     s->beat = loop_timer_new(s->loop, dispatch_beat, s);
     s->writer = pool_new(s->loop, 1, "anneal-writer");
     s->background = pool_new(s->loop, 1, "anneal-back");
-    int r = open_files(s, e);
+    int r = node_name_pattern_check(s->opts->node_pattern, e);
+    if (r >= 0)
+        r = catalog_builtin(&s->builtin, e);
+    if (r >= 0)
+        r = open_files(s, e);
     if (r >= 0)
         r = server_restore(s, e);
     if (r >= 0) {
@@ -387,6 +410,9 @@ void server_free(struct server *s)
             free(s->workers.at[i].jigs.at[k]);
         vec_done(&s->workers.at[i].jigs);
     }
+    catalog_unref(s->builtin);
+    strmap_done(&s->node_numbers);
+    vec_done(&s->leaving);
     vec_done(&s->workers);
     vec_done(&s->waiters);
     vec_done(&s->answers);

@@ -20,7 +20,14 @@
 
 struct server;
 
-enum scope { SCOPE_NONE, SCOPE_READ, SCOPE_OPERATE, SCOPE_ADMIN };
+/* Each may do what those before it may, but for `announce`, which is not for those who only read.
+ */
+enum scope { SCOPE_NONE, SCOPE_ANNOUNCE, SCOPE_READ, SCOPE_OPERATE, SCOPE_ADMIN };
+static inline bool scope_reaches(enum scope has, enum scope needed)
+{
+    return has >= needed && (needed != SCOPE_ANNOUNCE || has != SCOPE_READ);
+}
+
 struct caller {
     uint32_t token, tenant;
     enum scope scope;
@@ -110,6 +117,8 @@ bool server_is_ready(struct server *s);
     X(node_patch)                                                                                  \
     X(node_delete)                                                                                 \
     X(node_report)                                                                                 \
+    X(node_redeploy)                                                                               \
+    X(announce)                                                                                    \
     X(group_list)                                                                                  \
     X(catalog_get)                                                                                 \
     X(catalog_load)                                                                                \
@@ -142,6 +151,7 @@ bool server_is_ready(struct server *s);
     X(noderole_list)                                                                               \
     X(noderole_get)                                                                                \
     X(noderole_data)                                                                               \
+    X(noderole_visible)                                                                            \
     X(noderole_rerun)                                                                              \
     X(noderole_retry)                                                                              \
     X(noderole_abandon)                                                                            \

@@ -30,8 +30,9 @@ enum { DEPLOYMENT_SYSTEM = 1 }; /* above all others */
 
 struct inv_node {
     char *name;
-    char *body; /* JSON map: labels groups addresses facts note admin machine_id boot_id */
+    char *body; /* JSON map, see node_body.c */
     uint32_t deployment, rev;
+    uint32_t leaving; /* operation that takes down what is on it; 0: it stays */
     bool gone;
 };
 struct inv_deployment {
@@ -68,6 +69,7 @@ struct inv_named { /* pools and jigs */
 struct inv_token {
     char *name, *hash, *scope;
     uint64_t created_ms;
+    uint64_t announced_ms, announce_left; /* face_announce.c; thousandths */
     uint32_t tenant;
     bool revoked;
 };
@@ -83,8 +85,10 @@ struct inventory {
     VEC(struct inv_named) pools, jigs;
     VEC(struct inv_token) tokens;
     VEC(char *) role_names;
+    size_t documents; /* texts of noderoles that are not empty */
     struct strmap node_by_name, deployment_by_name, pool_by_name, jig_by_name, role_by_name,
         token_by_hash;
+    struct u64map node_by_machine; /* digest of the machine's id -> node */
     struct u64map def_by_digest;
     struct u64map instances; /* role << 32 | deployment -> index into lists */
     VEC(struct id_list) lists;
@@ -103,8 +107,7 @@ void inventory_add_def(struct inventory *v, uint32_t id, const struct row_def *r
 void inventory_add_pool(struct inventory *v, uint32_t id, struct str name, struct str note);
 void inventory_add_jig(struct inventory *v, uint32_t id, struct str name);
 void inventory_add_node(struct inventory *v, uint32_t id, struct str name);
-void inventory_set_node(struct inventory *v, uint32_t id, uint32_t deployment, struct str body,
-                        uint32_t rev);
+void inventory_set_node(struct inventory *v, const struct row_node_body *r);
 void inventory_drop_node(struct inventory *v, uint32_t id);
 void inventory_add_deployment(struct inventory *v, const struct row_deployment *r);
 void inventory_add_operation(struct inventory *v, const struct row_operation *r);
@@ -168,9 +171,13 @@ struct server {
     struct anneal *engine;
     struct commit *commit;
     struct inventory inv;
-    struct desire *desire; /* what is wanted */
+    struct desire *desire;      /* what is wanted */
+    struct data *data;          /* what can be made again of all this, for runs to see */
     struct hooks *hooks;
-    struct catalog *catalog; /* the newest generation; NULL: none loaded yet */
+    struct catalog *catalog;    /* the newest generation; NULL: none loaded yet */
+    struct catalog *builtin;    /* what is there before one is */
+    struct strmap node_numbers; /* pattern with its other fields filled in -> last number given */
+    VEC(uint32_t) leaving;      /* nodes that are on their way out */
     VEC(struct catalog *) catalogs; /* older ones that were asked for; catalog_generation() */
     char *catalog_origin;
     uint64_t catalog_loaded_ms;
@@ -255,6 +262,7 @@ void attemptlog_ended(struct server *s, uint32_t task, uint32_t attempt);
 /* world.c */
 struct world {
     struct server *server;
+    const char *new_name; /* of the node that is being made, which gets the next id; or NULL */
     VEC(uint32_t) on_node, instances, children, after;
 };
 struct planner_world world_of(struct world *w, struct server *s);
@@ -278,14 +286,56 @@ int wish_check(const struct server *s, uint32_t deployment, const struct plan *p
 int wish_check_data(struct str user, struct err *e);
 int wish_bound(struct server *s, const struct server_call *c, const struct bind_request *req,
                const struct plan *p, const char *title, uint32_t op, struct err *e);
+/* As an amendment: the head changes in place. */
+int wish_amended(struct server *s, const struct server_call *c, const struct bind_request *req,
+                 const struct plan *p, const char *title, struct err *e);
+int wish_one_parent_less(struct server *s, const struct server_call *c,
+                         const struct desire_author *by, uint32_t noderole, uint64_t parent,
+                         struct err *e);
 int wish_configured(struct server *s, const struct server_call *c, uint32_t noderole,
                     struct str user, uint32_t op, struct err *e);
+
+/* node_name.c: is it a name for a node, or what is wrong with it; one made from the pattern. */
+int node_name_check(const struct server *s, const char *name, struct err *e);
+int node_name_make(struct server *s, struct arena *mem, const struct value *body,
+                   const char **ret_name, struct err *e);
+int node_name_pattern_check(const char *pattern, struct err *e);
+
+/* node_body.c: what is known of a node beside what the engine knows */
+int node_body_check(const struct value *request, struct err *e);
+int node_body_home(struct server *s, const struct value *request, uint32_t *ret_id, struct err *e);
+/* Lays a request over it: a new revision.  The same for a report, which is none if it tells nothing
+ * new. */
+void node_body_put(struct server *s, const struct server_call *c, uint32_t id, uint32_t home,
+                   const struct value *request, enum row_verb verb);
+void node_body_refresh(struct server *s, const struct server_call *c, uint32_t id,
+                       const struct value *report);
+void node_body_leave(struct server *s, const struct server_call *c, uint32_t id, uint32_t op);
+
+/* node_make.c: a node with its default roles, whole or not at all */
+int node_make(struct server *s, const struct server_call *c, const char *name,
+              const struct value *body, uint32_t *ret_id, struct err *e);
+/* It answered: as this machine, in this boot (either may be NULL). */
+int node_seen(struct server *s, const struct server_call *c, uint32_t id, const char *machine,
+              const char *boot, struct err *e);
+uint32_t node_of_machine(const struct server *s, const char *machine); /* 0: none */
+void node_machines_load(struct server *s);
+
+/* node_leave.c: nodes whose last noderole is gone go themselves */
+void node_leave_settle(struct server *s);
+void node_leave_load(struct server *s);
+
+/* node_move.c: to another home; names of the noderoles of the old one that stay there. */
+int node_move(struct server *s, const struct server_call *c, uint32_t node, uint32_t to,
+              struct value **ret_left, struct err *e);
 
 /* node_select.c */
 int node_select(struct server *s, struct str selector, struct id_list *ret_ids, struct err *e);
 bool node_select_match(struct server *s, struct arena *mem, const struct selector *sel,
                        uint32_t id);
 
+/* What every generation has, even before one is loaded. */
+int catalog_builtin(struct catalog **ret_c, struct err *e);
 /* catalog_source.c: files as stored in a row ({path: text}) to a catalog */
 int catalog_from_files(const struct value *files, uint32_t number, struct catalog_report *report,
                        struct catalog **ret_c, struct err *e);
@@ -347,13 +397,18 @@ int face_operation_add(struct server *s, const struct server_call *c, const char
 /* Told in the journal: "created", "proposed", "committed" ... */
 void face_deployment_changed(struct server *s, const struct server_call *c, uint32_t id,
                              const char *what);
-/* One plan, whole or not at all, as an operation of that kind.  instead_of: one whose unfinished
- * work goes on in it; 0: none. */
+int face_plan_room(const struct server *s, const struct plan *plan, struct err *e);
+/* One plan, whole or not at all, as an operation of its own or, without a kind, of the standing
+ * one. */
+struct face_work {
+    const char *kind, *title;
+    enum start_class class;
+    uint32_t instead_of;     /* an operation whose unfinished work goes on in this; 0: none */
+    uint32_t deployment;     /* whose head will be another with the same commit; 0: none */
+    const struct pmap *head; /* that one */
+};
 int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
-                    const char *kind, const char *title, enum start_class class,
-                    uint32_t instead_of, uint32_t *ret_op, struct err *e);
-/* Would hooks refuse it?  For dry runs and proposals; nothing is kept. */
-int face_plan_try(struct server *s, struct plan *plan, struct err *e);
+                    const struct face_work *w, uint32_t *ret_op, struct err *e);
 
 /* More views, for lists and explanations.  Names are borrowed until the next write; NULL for
  * nobody. */

@@ -177,7 +177,7 @@ struct value *view_catalog(struct server *s, struct arena *a)
     value_put_text(a, v, "origin", s->catalog_origin ? s->catalog_origin : "");
     value_put_text(a, v, "loaded_at", view_time(a, s->catalog_loaded_ms));
     value_put_int(a, v, "barclamps", c->n_barclamps);
-    value_put_int(a, v, "roles", c->n_roles);
+    value_put_int(a, v, "roles", catalog_roles_written(c));
     value_put_int(a, v, "tasks", c->n_tasks);
     return v;
 }

@@ -68,6 +68,11 @@ struct value *view_node(struct server *s, struct arena *a, uint32_t id)
     value_put_text(a, v, "boot_id", value_as_text(value_get(body, "boot_id"), NULL));
     value_set(a, v, "facts", field(a, body, "facts", VALUE_MAP));
     value_put_text(a, v, "note", value_as_text(value_get(body, "note"), NULL));
+    const struct value *maintenance = value_get(body, "maintenance");
+    value_set(a, v, "maintenance", maintenance ? maintenance : value_null(a));
+    value_put_text(a, v, "boot_environment",
+                   value_as_text(value_get(body, "boot_environment"), NULL));
+    value_put_bool(a, v, "leaving", n->leaving != 0);
     value_put_int(a, v, "noderoles", e.noderoles);
     value_put_int(a, v, "rev", n->rev);
     return v;

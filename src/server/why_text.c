@@ -201,8 +201,16 @@ static void tell_unavailable(const struct why_answer *w, const struct why *y, st
     const char *name = or_unknown(view_node_name(s, y->id));
     const struct value *body = view_json(
         w->mem, y->id < s->inv.nodes.n ? s->inv.nodes.at[y->id].body : NULL);
-    const char *note = value_as_text(value_get(body, "note"), NULL);
+    const struct value *kept = value_get(body, "maintenance");
+    const char *note = value_as_text(value_get(kept ? kept : body, "note"), NULL);
     t->gravity = GRAVITY_PERSON;
+    if (kept) {
+        t->text = arena_printf(w->mem, "node %s is in maintenance since %s, by %s%s%s", name,
+                               value_as_text(value_get(kept, "since"), "?"),
+                               value_as_text(value_get(kept, "by"), "?"), *note ? ": " : "", note);
+        t->remedy = arena_printf(w->mem, "anneal node maintenance %s off", name);
+        return;
+    }
     t->text = arena_printf(w->mem, "node %s was made unavailable%s%s", name, note ? ": " : "",
                            note ? note : "");
     t->remedy = arena_printf(w->mem, "anneal node set %s --available", name);

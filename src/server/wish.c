@@ -149,27 +149,70 @@ int wish_check_data(struct str user, struct err *e)
     return err_hint(e, "keep what is large in files that a task fetches");
 }
 
+/* Entries of the head for what a plan brought; rows are told together by the caller. */
+static int note_plan(struct server *s, const struct server_call *c, const struct bind_request *req,
+                     const struct plan *p, const struct desire_author *by, struct err *e)
+{
+    struct u64map requested = {0};
+    int rc = 0;
+    for (uint32_t i = 0; i < req->n_items; i++)
+        u64map_put(&requested,
+                   snapshot_key(desire_role(s->desire, req->items[i].role), req->items[i].node), 1);
+    for (uint32_t i = 0; i < p->n_noderoles && rc >= 0; i++)
+        rc = new_entry(s, c, by, p, i,
+                       u64map_get(&requested, wish_key(s, p->base_noderole + i), NULL), e);
+    for (uint32_t i = 0; i < p->n_needs && rc >= 0; i++)
+        rc = wish_one_more_parent(s, c, by, &p->needs[i], e);
+    u64map_done(&requested);
+    return rc;
+}
+
 int wish_bound(struct server *s, const struct server_call *c, const struct bind_request *req,
                const struct plan *p, const char *title, uint32_t op, struct err *e)
 {
     struct desire_author by = wish_author(s, c, title);
-    struct u64map requested = {0};
-    int rc = 0;
     if (p->n_noderoles == 0)
         return 0;
-    for (uint32_t i = 0; i < req->n_items; i++)
-        u64map_put(&requested,
-                   snapshot_key(desire_role(s->desire, req->items[i].role), req->items[i].node), 1);
     desire_hold(s->desire);
     desire_advance(s->desire, req->deployment, &by, op);
-    for (uint32_t i = 0; i < p->n_noderoles && rc >= 0; i++)
-        rc = new_entry(s, c, &by, p, i,
-                       u64map_get(&requested, wish_key(s, p->base_noderole + i), NULL), e);
-    for (uint32_t i = 0; i < p->n_needs && rc >= 0; i++)
-        rc = wish_one_more_parent(s, c, &by, &p->needs[i], e);
+    int rc = note_plan(s, c, req, p, &by, e);
     desire_release(s->desire);
-    u64map_done(&requested);
     return rc;
+}
+
+int wish_amended(struct server *s, const struct server_call *c, const struct bind_request *req,
+                 const struct plan *p, const char *title, struct err *e)
+{
+    struct desire_author by = wish_author(s, c, title);
+    desire_hold(s->desire);
+    int rc = note_plan(s, c, req, p, &by, e);
+    desire_release(s->desire);
+    return rc;
+}
+
+int wish_one_parent_less(struct server *s, const struct server_call *c,
+                         const struct desire_author *by, uint32_t noderole, uint64_t parent,
+                         struct err *e)
+{
+    const struct snapshot *head = desire_head(s->desire, s->inv.noderoles.at[noderole].deployment);
+    struct snapshot_entry t = {0};
+    int rc = head ? snapshot_find_key(c->mem, head->root, wish_key(s, noderole), &t, e) : 0;
+    if (rc <= 0)
+        return rc;
+    uint64_t *parents = arena_new(c->mem, uint64_t, t.n_parents);
+    uint8_t *used = arena_new(c->mem, uint8_t, t.n_parents / 8 + 1);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < t.n_parents; i++) {
+        if (t.parents[i] == parent)
+            continue;
+        if (snapshot_parent_is_used(&t, i))
+            used[n / 8] |= (uint8_t)(1u << n % 8);
+        parents[n++] = t.parents[i];
+    }
+    t.parents = parents;
+    t.n_parents = n;
+    t.used = t.used ? used : NULL;
+    return entry_amend(s, by, noderole, &t, e);
 }
 
 int wish_configured(struct server *s, const struct server_call *c, uint32_t noderole,

@@ -10,10 +10,16 @@
 
 static bool world_node(void *ctx, uint32_t id, struct planner_node *ret)
 {
-    const struct inventory *v = &((struct world *)ctx)->server->inv;
+    const struct world *w = ctx;
+    const struct inventory *v = &w->server->inv;
+    if (w->new_name && id == anneal_node_end(w->server->engine)) {
+        *ret = (struct planner_node){str_of(w->new_name), false};
+        return true;
+    }
     if (id == 0 || id >= v->nodes.n || !v->nodes.at[id].name)
         return false;
-    *ret = (struct planner_node){str_of(v->nodes.at[id].name), v->nodes.at[id].gone};
+    *ret = (struct planner_node){str_of(v->nodes.at[id].name),
+                                 v->nodes.at[id].gone || v->nodes.at[id].leaving};
     return true;
 }
 
@@ -36,6 +42,13 @@ static void world_noderole(void *ctx, uint32_t id, struct planner_noderole *ret)
     anneal_noderole(s->engine, id, &v);
     *ret = (struct planner_noderole){str_of(s->inv.role_names.at[n->role]), v.node, n->deployment,
                                      v.cohort, v.data};
+}
+
+static uint64_t world_inputs(void *ctx, uint32_t id, const struct value *user)
+{
+    uint64_t digest;
+    struct err e;
+    return data_user_inputs(((struct world *)ctx)->server, id, user, &digest, &e) < 0 ? 0 : digest;
 }
 
 struct ranked {
@@ -165,6 +178,7 @@ struct planner_world world_of(struct world *w, struct server *s)
                                   .node = world_node,
                                   .deployment = world_deployment,
                                   .noderole = world_noderole,
+                                  .inputs = world_inputs,
                                   .on_node = world_on_node,
                                   .instances = world_instances,
                                   .children = world_children,

@@ -22,7 +22,7 @@
     X(DELAY, "delay", 0)     /* a message comes late, after younger ones */                        \
     X(FAIL, "fail", 0)       /* runs fail, time out, are refused */                                \
     X(AGAIN, "again", 0)     /* runs answer: not yet */                                            \
-    X(EXPORTS, "exports", 0) /* runs return something new */                                       \
+    X(RETURNS, "returns", 0) /* runs return something that others see */                           \
     X(DEAF, "deaf", 0)       /* a run does not end when told to */                                 \
     X(CRASH, "crash", 0)     /* the server dies between any two of its steps */                    \
     X(REFUSE, "refuse", 0)   /* the store refuses a commit */                                      \
@@ -47,9 +47,10 @@
     X(POKE, "poke", 4)                                                                             \
     X(RERUN, "rerun", 12)                                                                          \
     X(DATA, "data", 20)                                                                            \
-    X(CHANGE, "change", 12)  /* a commit over what lives */                                        \
-    X(REMOVE, "remove", 4)   /* one and all that need it */                                        \
-    X(RESTORE, "restore", 3) /* wanted after all */                                                \
+    X(REDEPLOY, "redeploy", 2) /* a node begins from nothing */                                    \
+    X(CHANGE, "change", 12)    /* a commit over what lives */                                      \
+    X(REMOVE, "remove", 4)     /* one and all that need it */                                      \
+    X(RESTORE, "restore", 3)   /* wanted after all */                                              \
     X(ABANDON, "abandon", 1)                                                                       \
     X(NONSENSE, "nonsense", 3) /* requests that must be refused and change nothing */
 #define SIM_FAULTS(X) SIM_HABITS(X) SIM_STRIKES(X)

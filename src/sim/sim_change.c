@@ -138,12 +138,12 @@ static void change_draw(struct draft_change *d, struct plan_change *c, uint32_t 
         c->what |= PLAN_C_PARENTS;
         parents_draw(d, c);
     }
-    if (rng_chance(r, 300)) {
+    if (rng_chance(r, 300) && v.n_tasks > 0) {
         c->what |= PLAN_C_DEFS;
         defs_draw(d, c, &v);
     } else if (rng_chance(r, 400) || c->what == 0) {
         c->what |= PLAN_C_TASKS;
-        tasks_draw(d, c, 1);
+        tasks_draw(d, c, v.n_tasks == 0 ? 0 : 1);
     }
 }
 

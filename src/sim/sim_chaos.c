@@ -198,6 +198,12 @@ static void strike_rerun(struct sim *s)
     tell(s, (struct event){.kind = EVENT_RERUN, .ids = ids, .n_ids = n, .op = op});
 }
 
+static void strike_redeploy(struct sim *s)
+{
+    uint32_t node = any_node(s), op = operation_for_work(s);
+    tell(s, (struct event){.kind = EVENT_REDEPLOY, .id = node, .op = op});
+}
+
 static void strike_data(struct sim *s)
 {
     uint32_t end = anneal_noderole_end(s->server.engine);
@@ -267,6 +273,7 @@ static const struct {
     [SIM_POKE].fn = strike_poke,
     [SIM_RERUN].fn = strike_rerun,
     [SIM_DATA].fn = strike_data,
+    [SIM_REDEPLOY].fn = strike_redeploy,
     [SIM_CHANGE].fn = sim_change_strike,
     [SIM_REMOVE].fn = sim_change_remove,
     [SIM_RESTORE].fn = sim_change_restore,

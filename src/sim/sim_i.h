@@ -72,7 +72,7 @@ enum agenda_kind {
 };
 struct agenda_item {
     uint64_t at_ms, no; /* no: order of entry, so that ties are not left to the heap */
-    uint64_t exports;
+    uint64_t returns;
     uint32_t task, attempt, ask, again_ms;
     uint32_t who;  /* worker or node */
     uint32_t life; /* of the worker or server it belongs to; later lives ignore it */
@@ -91,7 +91,7 @@ enum work_state { WORK_RUNS, WORK_ENDED };
 struct sim_work { /* an attempt at one ask, held by a worker */
     uint32_t task, attempt, ask, again_ms;
     uint32_t node_life; /* of its node when it started */
-    uint64_t exports;
+    uint64_t returns;
     uint8_t state, outcome;
     bool deaf, stopped;
 };

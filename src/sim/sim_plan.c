@@ -108,7 +108,17 @@ static void noderole_draw(struct draft *d, uint32_t i)
         uint32_t cohort = cohort_of(d, ref) + 1;
         nr->cohort = nr->cohort > cohort ? nr->cohort : cohort;
     }
+    if (nr->n_parents == 0 && rng_chance(r, 150))
+        nr->n_tasks = 0; /* as a machine has that is simply there */
     p->n_tasks += nr->n_tasks;
+}
+
+static bool has_tasks(const struct draft *d, uint32_t noderole)
+{
+    struct noderole_view v = {0};
+    if (noderole & PLAN_NEW)
+        return d->plan->noderoles[noderole & ~PLAN_NEW].n_tasks > 0;
+    return anneal_noderole(d->sim->server.engine, noderole, &v) && v.n_tasks > 0;
 }
 
 /* First or last task of a noderole, as a reference. */
@@ -168,7 +178,7 @@ static void peers_draw(struct draft *d)
     p->needs = arena_new(&p->mem, struct plan_need, 4);
     for (uint32_t i = 0; i < p->n_noderoles && d->base_noderole > 1 && p->n_needs < 4; i++) {
         uint32_t child = rng_from(r, 1, d->base_noderole - 1);
-        if (p->noderoles[i].n_parents > 0 || !wanted(d->sim, child) ||
+        if (p->noderoles[i].n_parents > 0 || !wanted(d->sim, child) || !has_tasks(d, child) ||
             (d->sim->marks.at[child] & SIM_PEER) || rng_chance(r, 700))
             continue;
         p->needs[p->n_needs++] = (struct plan_need){child, PLAN_NEW | i};
@@ -188,6 +198,8 @@ static void tasks_draw(struct draft *d, uint32_t i)
     struct plan *p = d->plan;
     struct rng *r = &d->sim->world;
     struct plan_noderole *nr = &p->noderoles[i];
+    if (nr->n_tasks == 0)
+        return;
     bool peer = is_peer(p, i), chain = rng_chance(r, 350), phased = !chain && rng_chance(r, 200);
     uint32_t span = chain ? span_draw(d) : 0;
     if (phased)
@@ -199,6 +211,8 @@ static void tasks_draw(struct draft *d, uint32_t i)
         if (k > 0 && (chain || rng_chance(r, 850)))
             dep_add(&l, PLAN_NEW | (at - 1));
         for (uint32_t j = 0; phased && j < nr->n_parents; j++) {
+            if (!has_tasks(d, nr->parents[j]))
+                continue;
             if (k == 0 || l.n == 0) /* the parent's beginning before ours ... */
                 dep_add(&l, task_of(d, nr->parents[j], false));
             if (k + 1 == nr->n_tasks) /* ... and its end before our end */

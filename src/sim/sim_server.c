@@ -56,6 +56,28 @@ static void once_learned(struct sim *s, uint32_t task)
     s->tasks.at[task].once_group = commit_open_group(s->server.commit);
 }
 
+/* Who sees what a run returned is told before its result is. */
+static bool feed_returns(struct sim *s, const struct agenda_item *m)
+{
+    struct task_view v;
+    uint32_t n, life = s->server.life;
+    VEC(uint32_t) ids = {0};
+    if (!m->returns || !anneal_task(s->server.engine, m->task, &v) || !v.noderole)
+        return true;
+    const uint32_t *children = anneal_children(s->server.engine, v.noderole, &n);
+    for (uint32_t i = 0; i < n; i++)
+        vec_push(&ids, children[i]);
+    bool up = true;
+    for (size_t i = 0; up && i < ids.n; i++) {
+        struct event ev = {
+            .kind = EVENT_DATA_SET, .id = ids.at[i], .a = mix64(m->returns, ids.at[i]) | 1};
+        (void)sim_server_feed(s, &ev, NULL);
+        up = sim_server_ready(s) && s->server.life == life;
+    }
+    vec_done(&ids);
+    return up;
+}
+
 static int feed_result(struct sim *s, const struct agenda_item *m)
 {
     struct event ev = {.kind = EVENT_RESULT,
@@ -64,7 +86,6 @@ static int feed_result(struct sim *s, const struct agenda_item *m)
                        .extra = m->ask,
                        .flag = m->outcome,
                        .ms = m->again_ms,
-                       .a = m->exports,
                        .exit_code = m->outcome == OUTCOME_FAILED};
     return sim_server_feed(s, &ev,
                            &(struct commit_note){.wall_ms = s->now_ms, .text = "simulated"});
@@ -130,6 +151,8 @@ void sim_server_result(struct sim *s, const struct agenda_item *m)
         feed_stale(s, m);
     } else {
         const struct sim_task *t = &s->tasks.at[m->task];
+        if (!feed_returns(s, m))
+            return; /* the server is gone; the worker still has the result */
         if (m->outcome != OUTCOME_LOST && t->run_attempt == m->attempt && t->run_ask == m->ask)
             once_learned(s, m->task);
         lease_drop(v->lease, m->task, m->attempt);

@@ -57,7 +57,7 @@ static void result_send(struct sim *s, uint32_t worker, const struct sim_work *k
                                          .ask = k->ask,
                                          .outcome = k->outcome,
                                          .again_ms = k->again_ms,
-                                         .exports = k->exports});
+                                         .returns = k->returns});
 }
 
 static void run_end_later(struct sim *s, uint32_t worker, const struct sim_work *k,
@@ -91,9 +91,9 @@ static uint64_t run_draw(struct sim *s, const struct sim_def *d, struct sim_work
         s->report->faults[SIM_AGAIN]++;
         k->again_ms = rng_from(r, 5, 8000);
     }
-    if (k->outcome == OUTCOME_OK && sim_has(s, SIM_EXPORTS) && rng_chance(r, 60)) {
-        s->report->faults[SIM_EXPORTS]++;
-        k->exports = rng_next(r) | 1;
+    if (k->outcome == OUTCOME_OK && sim_has(s, SIM_RETURNS) && rng_chance(r, 60)) {
+        s->report->faults[SIM_RETURNS]++;
+        k->returns = rng_next(r) | 1;
     }
     if (d->timeout_ms && run_ms > d->timeout_ms) {
         run_ms = d->timeout_ms;
@@ -179,10 +179,10 @@ void sim_worker_run_end(struct sim *s, const struct agenda_item *m)
     bool newer = t->run_attempt != k->attempt || t->run_ask != k->ask;
     if (newer || (inside && n->life != k->node_life)) { /* ended by the runner, or with its node */
         k->outcome = OUTCOME_FAILED;
-        k->exports = 0;
+        k->returns = 0;
     } else if (k->stopped) {
         k->outcome = OUTCOME_CANCELLED;
-        k->exports = 0;
+        k->returns = 0;
     }
     work_end(s, m->who, k);
 }

@@ -69,7 +69,13 @@ enum {
       "events held in memory for streams that resume")                                             \
     X(max_streams, UINT, "4096", 1, 1000000, "", "event streams open at once")                     \
     X(max_tasks, UINT, "4000000", 1, UINT32_MAX, "", "tasks in all plans that are not finished")   \
-    X(admin_domain, TEXT, "", 0, 253, "", "domain that node names must be in; empty: any name")
+    X(admin_domain, TEXT, "", 0, 253, "", "domain that node names must be in; empty: any name")    \
+    X(node_pattern, TEXT, "", 0, 253, "",                                                          \
+      "how nodes without a name are called, such as r{rack}-{n:3}; empty: a name must be given")   \
+    X(node_defaults, BOOL, "true", 0, 1, "",                                                       \
+      "bind machine, discovery and bootstrap roles when a node is made")                           \
+    X(announce_rate, UINT, "100", 1, 100000, "",                                                   \
+      "announcements that one token may make a second, after a burst of ten seconds' worth")
 
 #define OPTS_TYPES(X)                                                                              \
     X(TEXT, "text", const char *)                                                                  \

@@ -18,7 +18,13 @@
 #include "sys/fs.h"
 #include "worker/worker_i.h"
 
-enum { CAPACITY_DEFAULT = 64, OUTPUT_DEFAULT = 1024 * 1024, BEAT_DEFAULT_MS = 5000, JIGS_MAX = 64 };
+enum {
+    CAPACITY_DEFAULT = 64,
+    OUTPUT_DEFAULT = 1024 * 1024,
+    BEAT_DEFAULT_MS = 5000,
+    DOCUMENTS_DEFAULT = 64 << 20,
+    JIGS_MAX = 64
+};
 
 void worker_send(struct worker *w, const struct taskmsg *m)
 {
@@ -55,6 +61,7 @@ void worker_hello(struct worker *w)
 {
     report(w, TASKMSG_HELLO);
     answers_resend_older(w, UINT64_MAX);
+    documents_ask_again(w, UINT64_MAX);
 }
 
 static void on_beat(void *arg)
@@ -62,8 +69,10 @@ static void on_beat(void *arg)
     struct worker *w = arg;
     uint64_t now_ms = loop_now_ms(w->loop), patience_ms = RESEND_BEATS * w->beat_ms;
     report(w, TASKMSG_BEAT);
-    if (now_ms > patience_ms)
+    if (now_ms > patience_ms) {
         answers_resend_older(w, now_ms - patience_ms);
+        documents_ask_again(w, now_ms - patience_ms);
+    }
     loop_timer_at(w->beat, now_ms + w->beat_ms);
 }
 
@@ -147,6 +156,7 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
     w->capacity = o->capacity ? o->capacity : CAPACITY_DEFAULT;
     w->max_output_bytes = o->max_output_bytes ? o->max_output_bytes : OUTPUT_DEFAULT;
     w->beat_ms = o->beat_ms ? o->beat_ms : BEAT_DEFAULT_MS;
+    w->documents_max_bytes = o->document_bytes ? o->document_bytes : DOCUMENTS_DEFAULT;
     w->next_seq = first_seq();
     link_init(&w->idle);
     link_init(&w->held);
@@ -154,6 +164,8 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
     link_init(&w->dirty);
     link_init(&w->graves);
     link_init(&w->unacked);
+    link_init(&w->documents_idle);
+    link_init(&w->documents_asked);
     arena_init(&w->scratch);
     w->beat = loop_timer_new(l, on_beat, w);
     w->log_timer = loop_timer_new(l, worker_log_flush, w);
@@ -201,6 +213,7 @@ void worker_free(struct worker *w)
         run_free(r);
     }
     runs_bury(w);
+    documents_done(w);
     memory_done(w);
     for (size_t i = 0; i < w->spare.n; i++) {
         arena_done(w->spare.at[i]);

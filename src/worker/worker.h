@@ -11,10 +11,16 @@
  * was queued or had said "not yet", and by LOST for an attempt that this worker does not know: it
  * may have run in an earlier life of the worker, so nobody can say that it did not.
  *
- * A result is kept until its ACK, sent again after a HELLO and again if three beats pass without an
- * ACK.  Reply numbers start at the wall clock in microseconds, so that an ACK meant for an earlier
- * life of the worker acknowledges nothing of this one.  What it remembers of tasks it no longer
- * holds is bounded.
+ * A run whose message names documents waits for them, held and answering like one that is queued.
+ * Each is asked for once, again after a HELLO and after three beats, and kept while there is room.
+ * If the server says that there is no such document any more, what it was made of has changed: the
+ * run is answered "not yet", to be asked again with what there is then.
+ *
+ * A result says what the run returned only as far as it differs from what it was sent: nobody else
+ * knows that for certain.  It is kept until its ACK, sent again after a HELLO and again if three
+ * beats pass without an ACK.  Reply numbers start at the wall clock in microseconds, so that an ACK
+ * meant for an earlier life of the worker acknowledges nothing of this one.  What it remembers of
+ * tasks it no longer holds is bounded.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WORKER_WORKER_H
@@ -32,6 +38,7 @@ struct worker_options {
     const char *runner;      /* path of anneal-runner; NULL: looked up in PATH */
     size_t max_output_bytes; /* per stream and attempt; 0: 1 MiB */
     uint64_t beat_ms;        /* 0: 5 s */
+    size_t document_bytes;   /* of documents kept that nobody uses; 0: 64 MiB */
 };
 /* Says HELLO at once.  ERR_BUSY if another worker has run_dir. */
 struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_options *o,

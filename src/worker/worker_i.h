@@ -5,6 +5,7 @@
  *   worker_run.c     one run: start, deadline, end
  *   worker_log.c     its output, gathered into LOG messages
  *   worker_memory.c  tasks known, results not yet acknowledged
+ *   worker_document.c documents that messages name: asked for once, kept while there is room
  *
  * Everything happens on one loop thread.  Nothing is freed while a jig may be on the stack: ended
  * runs wait in `graves` for the before-wait hook, which also starts what is queued and flushes the
@@ -26,7 +27,8 @@ enum {
     LOG_DELAY_MS = 100,
     RESEND_BEATS = 3,
     SPARE_ARENAS = 64,
-    TAIL_BYTES = 3, /* of a character that the next output may complete */
+    TAIL_BYTES = 3,       /* of a character that the next output may complete */
+    DATA_MAX_DEPTH = 256, /* peers lie three maps deep */
 };
 
 struct link { /* member of a circular list; the head is one too */
@@ -75,10 +77,25 @@ struct answer {
     char bytes[]; /* the RESULT message */
 };
 
-/* QUEUED or BEHIND -> RUNNING -> ENDED; unstarted ones may end too. */
+/* A document that messages name by its digest.  While it has users it stays; after that it is kept
+ * on the list of those that are idle. */
+struct document {
+    struct worker *w;
+    char digest[DIGEST_HEX];
+    uint32_t users; /* runs held */
+    struct link idle, asked;
+    uint64_t asked_ms;
+    struct arena mem;
+    const struct value *v; /* NULL: not here yet */
+    size_t bytes;
+};
+enum { RUN_DOCUMENTS = 2 }; /* under, over */
+
+/* QUEUED, BEHIND or FETCHING -> RUNNING -> ENDED; unstarted ones may end too. */
 enum run_phase {
     PHASE_QUEUED,
-    PHASE_BEHIND, /* an earlier run of the same task has not ended */
+    PHASE_BEHIND,   /* an earlier run of the same task has not ended */
+    PHASE_FETCHING, /* a document is on its way */
     PHASE_RUNNING,
     PHASE_ENDED,
 };
@@ -95,6 +112,7 @@ struct run { /* one (attempt, ask) held */
     enum run_phase phase;
     bool cancelled; /* by the server or by a later run, not by our own stopping */
     bool timed_out, truncated;
+    struct document *documents[RUN_DOCUMENTS]; /* NULL: none */
     const struct jig *jig;
     struct jig_run *jig_run;
     struct jig_env env;
@@ -119,6 +137,10 @@ struct worker {
     struct u64map tasks; /* task -> struct known */
     struct link idle;    /* longest idle first */
     struct link held, queue, dirty, graves, unacked;
+    struct strmap documents;                     /* digest -> struct document */
+    struct link documents_idle;                  /* longest idle first */
+    struct link documents_asked;                 /* not here yet, longest asked for first */
+    size_t documents_bytes, documents_max_bytes; /* of the idle ones */
     struct worker_counts n;
     uint64_t next_seq;
     struct arena scratch; /* of the message being read */
@@ -154,6 +176,19 @@ void run_drop(struct run *r, enum outcome outcome, const char *text);
 void runs_pump(struct worker *w);
 void runs_bury(struct worker *w);
 void run_free(struct run *r);
+
+/* A document has come, or never will: who waited for it is queued, or answered "not yet". */
+void runs_document_came(struct worker *w, struct document *d);
+void runs_document_missing(struct worker *w, struct document *d);
+
+/* worker_document.c */
+/* For a run of this task; asked for if it is not here. */
+struct document *document_use(struct worker *w, struct str digest, const struct taskmsg *by);
+void document_unuse(struct document *d); /* NULL is as good as any */
+void document_come(struct worker *w, const struct taskmsg *m);
+/* What was asked for before that is asked for again. */
+void documents_ask_again(struct worker *w, uint64_t asked_before_ms);
+void documents_done(struct worker *w);
 
 /* worker_log.c */
 void run_log(void *run, int stream, const char *p, size_t n);

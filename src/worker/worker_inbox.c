@@ -131,9 +131,11 @@ static void handle(struct worker *w, struct str text)
     case TASKMSG_CANCEL: on_cancel(w, &m); break;
     case TASKMSG_ACK: answers_acknowledge(w, m.seq); break;
     case TASKMSG_HELLO: worker_hello(w); break;
+    case TASKMSG_DOCUMENT: document_come(w, &m); break;
     case TASKMSG_BEAT:
     case TASKMSG_RESULT:
     case TASKMSG_LOG:
+    case TASKMSG_FETCH:
     case TASKMSG_KIND_COUNT:
         log_line(LOG_WARN, "worker-message", LOGT("unexpected", taskmsg_kind_name(m.kind)));
         break;

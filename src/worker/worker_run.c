@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "model/sight.h"
 #include "worker/worker_i.h"
 
 static struct arena *arena_borrow(struct worker *w)
@@ -36,9 +37,25 @@ static void arena_return(struct worker *w, struct arena *a)
 /* Texts of a TASK, which must outlive the batch they came in. */
 static struct str *task_texts(struct taskmsg *m, size_t i)
 {
-    struct str *all[] = {&m->jig, &m->name,   &m->node, &m->address,
-                         &m->key, &m->params, &m->data, &m->digest};
+    struct str *all[] = {&m->jig,    &m->name, &m->node,  &m->address, &m->key,
+                         &m->params, &m->data, &m->under, &m->over,    &m->digest};
     return i < sizeof all / sizeof all[0] ? all[i] : NULL;
+}
+
+static bool has_documents(const struct run *r)
+{
+    for (size_t i = 0; i < RUN_DOCUMENTS; i++)
+        if (r->documents[i] && !r->documents[i]->v)
+            return false;
+    return true;
+}
+
+/* It is the first run of its task: it starts when there is room and it has what it needs. */
+static void enqueue(struct run *r)
+{
+    r->phase = has_documents(r) ? PHASE_QUEUED : PHASE_FETCHING;
+    if (r->phase == PHASE_QUEUED)
+        link_append(&r->w->queue, &r->queued);
 }
 
 struct run *run_new(struct worker *w, struct known *k, const struct taskmsg *m)
@@ -61,11 +78,13 @@ struct run *run_new(struct worker *w, struct known *k, const struct taskmsg *m)
     r->msg = copy;
     link_init(&r->queued);
     link_init(&r->dirty);
-    r->phase = link_empty(&k->runs) ? PHASE_QUEUED : PHASE_BEHIND;
+    r->documents[0] = document_use(w, copy.under, &r->msg);
+    r->documents[1] = document_use(w, copy.over, &r->msg);
+    r->phase = PHASE_BEHIND;
+    if (link_empty(&k->runs))
+        enqueue(r);
     link_append(&k->runs, &r->of_task);
     link_append(&w->held, &r->of_worker);
-    if (r->phase == PHASE_QUEUED)
-        link_append(&w->queue, &r->queued);
     w->n.queued++;
     return r;
 }
@@ -78,6 +97,8 @@ void run_free(struct run *r)
         r->jig->free(r->jig_run);
     loop_timer_free(r->deadline);
     arena_return(r->w, r->mem);
+    for (size_t i = 0; i < RUN_DOCUMENTS; i++)
+        document_unuse(r->documents[i]);
     buf_done(&r->out[0].text);
     buf_done(&r->out[1].text);
     free(r);
@@ -105,10 +126,8 @@ static void leave(struct run *r)
     if (link_empty(&r->known->runs))
         return;
     struct run *next = LINK_OF(r->known->runs.next, struct run, of_task);
-    if (next->phase == PHASE_BEHIND) {
-        next->phase = PHASE_QUEUED;
-        link_append(&w->queue, &next->queued);
-    }
+    if (next->phase == PHASE_BEHIND)
+        enqueue(next);
 }
 
 static void give(struct run *r, struct taskmsg *result)
@@ -127,6 +146,28 @@ void run_drop(struct run *r, enum outcome outcome, const char *text)
     give(r, &result);
 }
 
+void runs_document_came(struct worker *w, struct document *d)
+{
+    for (struct link *l = w->held.next; l != &w->held; l = l->next) {
+        struct run *r = LINK_OF(l, struct run, of_worker);
+        bool waits = r->documents[0] == d || r->documents[1] == d;
+        if (waits && r->phase == PHASE_FETCHING)
+            enqueue(r);
+    }
+    runs_pump(w);
+}
+
+/* What they were to see has changed: asked again, they get what there is now. */
+void runs_document_missing(struct worker *w, struct document *d)
+{
+    for (struct link *l = w->held.next, *next; l != &w->held; l = next) {
+        struct run *r = LINK_OF(l, struct run, of_worker);
+        next = l->next;
+        if (r->documents[0] == d || r->documents[1] == d)
+            run_drop(r, OUTCOME_AGAIN, "what it was to see has changed before it was started");
+    }
+}
+
 static enum outcome final_outcome(const struct run *r, enum outcome said)
 {
     bool ended_by_us = said == OUTCOME_CANCELLED || said == OUTCOME_FAILED || said == OUTCOME_AGAIN;
@@ -137,10 +178,33 @@ static enum outcome final_outcome(const struct run *r, enum outcome said)
     return said;             /* OK included: it got there before we could stop it */
 }
 
+/* What a run returned, as far as it had not been sent so: a value that only passed through is not
+ * its own, and must not outlive a change of it elsewhere. */
+static void write_returns(const struct run *r, const struct jig_result *res, struct buf *returns,
+                          struct buf *gone)
+{
+    SCOPED_ARENA(mem);
+    struct sight_wall wall = sight_wall(r->req.data, res->returns, &mem);
+    if (wall.doc)
+        json_write(returns, wall.doc, 0);
+    if (!res->whole || wall.gone.n == 0)
+        return;
+    struct jsonw w;
+    jsonw_init(&w, gone);
+    jsonw_list(&w);
+    for (uint32_t i = 0; i < wall.gone.n; i++) {
+        jsonw_list(&w);
+        for (uint32_t k = 0; k < wall.gone.at[i].n; k++)
+            jsonw_str(&w, wall.gone.at[i].keys[k]);
+        jsonw_end(&w);
+    }
+    jsonw_end(&w);
+}
+
 static void on_finish(void *ctx, const struct jig_result *res)
 {
     struct run *r = ctx;
-    struct buf returns = {0};
+    struct buf returns = {0}, gone = {0};
     char text[sizeof res->text + 64];
     struct taskmsg result = {.outcome = final_outcome(r, res->outcome),
                              .exit_code = res->exit_code,
@@ -149,10 +213,9 @@ static void on_finish(void *ctx, const struct jig_result *res)
                              .truncated = res->truncated || r->truncated};
     assert(r->phase == PHASE_RUNNING);
     run_log_flush(r, true);
-    if (res->returns && res->returns->n) {
-        json_write(&returns, res->returns, 0);
-        result.returns = buf_str(&returns);
-    }
+    write_returns(r, res, &returns, &gone);
+    result.returns = buf_str(&returns);
+    result.gone = buf_str(&gone);
     if (result.outcome == OUTCOME_TIMEOUT)
         snprintf(text, sizeof text, "ran longer than %llu ms",
                  (unsigned long long)r->msg.timeout_ms);
@@ -161,6 +224,7 @@ static void on_finish(void *ctx, const struct jig_result *res)
     result.text = str_of(text);
     give(r, &result);
     buf_done(&returns);
+    buf_done(&gone);
     if (r->deadline)
         loop_timer_stop(r->deadline);
 }
@@ -172,13 +236,34 @@ static void on_deadline(void *arg)
     r->jig->cancel(r->jig_run, r->msg.grace_ms);
 }
 
+/* What the task sees is what is in the message with the documents under and over it; programs get
+ * its text. */
+static int lay_documents(struct run *r, struct err *e)
+{
+    const struct document *under = r->documents[0], *over = r->documents[1];
+    if ((r->msg.under.n && !under) || (r->msg.over.n && !over))
+        return err_set(e, ERR_INVALID, "a document is named by something that is no digest");
+    if (!under && !over)
+        return 0;
+    SCOPED_BUF(text);
+    const struct value *v = r->req.data;
+    if (under)
+        v = v ? value_merge(r->mem, under->v, v) : under->v;
+    if (over)
+        v = v ? value_merge(r->mem, v, over->v) : over->v;
+    json_write_canonical(&text, v);
+    r->req.data = v;
+    r->msg.data = (struct str){arena_strndup(r->mem, text.data, text.len), text.len};
+    return 0;
+}
+
 static int parse_texts(struct run *r, struct err *e)
 {
     struct value *params = NULL, *data = NULL;
     char digest[DIGEST_HEX];
     int rc = 0;
     if (r->msg.digest.n) {
-        taskmsg_digest(r->msg.params, r->msg.data, digest);
+        taskmsg_digest(&r->msg, digest);
         if (!str_is(r->msg.digest, digest))
             return err_set(e, ERR_CORRUPT,
                            "parameters and data do not have the digest sent with them");
@@ -188,9 +273,10 @@ static int parse_texts(struct run *r, struct err *e)
                         &(struct json_options){.name = "params"}, &params, e);
     if (rc == 0 && r->msg.data.n)
         rc = json_parse(r->mem, r->msg.data.s, r->msg.data.n,
-                        &(struct json_options){.name = "data"}, &data, e);
+                        &(struct json_options){.name = "data", .max_depth = DATA_MAX_DEPTH}, &data,
+                        e);
     r->req = (struct task_request){.msg = &r->msg, .params = params, .data = data};
-    return rc;
+    return rc < 0 ? rc : lay_documents(r, e);
 }
 
 /* Everything that can be wrong with a request before its jig is asked to start. */

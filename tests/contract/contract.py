@@ -220,6 +220,7 @@ class Scenario:
         api.refuse("node_patch", (NODES[0],), 412, "a stale revision", body={"note": "x"},
                    headers={"If-Match": got.headers["ETag"]})
         api.call("node_report", NODES[0], body={"alive": "alive", "machine_id": "m-1", "boot_id": "b-1"})
+        self.announces()
         api.call("group_list")
         api.call("pool_list")
         made = api.call("pool_put", "contract-made", body={"size": 3, "closed": False, "note": "made"}, match="*",
@@ -240,6 +241,8 @@ class Scenario:
         noderole = self.noderole_of("contract-well", NODES[0])
         got = api.call("noderole_get", noderole)
         api.call("noderole_data", noderole, body={"size": 6}, match=got.headers["ETag"])
+        api.call("noderole_visible", noderole)
+        api.call("noderole_visible", noderole, query={"explain": "size"}, note="explained")
         if not self.fake:
             api.refuse("noderole_data", (noderole,), (400, 422), "data that breaks an attribute", body={"size": 0},
                        headers={"If-Match": "*"})
@@ -418,6 +421,24 @@ class Scenario:
         answer = self.api.raw("GET", "/v1/nodez", {"Authorization": "Bearer " + self.api.token})
         self.tap.ok(answer.status == 404 and "/v1/nodes" in answer.json.get("hint", ""),
                     "a path that is almost right is 404 with a hint")
+
+    def announces(self):
+        """A machine makes itself known with a token that is good for nothing else."""
+        api = self.api
+        token = api.call("token_create", body={"name": "contract-machine", "scope": "announce"}).json["secret"]
+        said = {"machine_id": "m-9", "boot_id": "b-9", "name": "announced.contract.example",
+                "addresses": ["192.0.2.9"], "facts": {"cpus": 8}}
+        made = api.call("announce", body=said, token=token)
+        self.tap.ok(made.status == 201, "announce: an unknown machine is made")
+        if not self.fake:
+            again = api.call("announce", body=said, token=token)
+            self.tap.ok(again.status == 200 and not again.json["new"], "announce: again is no change", again.json)
+            api.refuse("announce", (), 409, "another machine under that name", token=token,
+                       body=dict(said, machine_id="m-10"))
+            api.refuse("announce", (), 409, "another name for that machine", token=token,
+                       body=dict(said, name="other.contract.example"))
+        api.refuse("node_list", (), 403, "a token of scope announce", token=token)
+        api.call("node_redeploy", NODES[0] if self.fake else said["name"])
 
     def teardown(self):
         api = self.api

@@ -13,7 +13,7 @@ has "$(anneal task log 1)" "checking db1.t" "what a task printed was kept"
 before=$(anneal -o json status | jq .journal)
 out=$(anneal role rerun web --wait 2>&1); ok $? "a role is re-run on all its nodes" "$out"
 is "$(anneal noderole list --role web -o json | jq -c '[.items[].run_count]')" "[2,2]" "both ran again"
-is "$(anneal noderole list --role load-balancer -o json | jq -c '[.items[].run_count]')" "[1]" "what needs them did not: same exports"
+is "$(anneal noderole list --role load-balancer -o json | jq -c '[.items[].run_count]')" "[1]" "what needs them did not: it sees the same"
 anneal events --since "$before" -o json >"$work/events"; ok $? "events are read from a number on"
 [ -s "$work/events" ]; ok $? "and there are some"
 

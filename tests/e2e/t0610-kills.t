@@ -30,7 +30,10 @@ Y
 }
 d() { anneal deployment "$@"; }
 nr() { anneal noderole list --role "$1" --node "$2" -o json | jq -r '.items[0].id // "none"'; }
-settled() { ! anneal operation list -o json | jq -e '[.items[] | select(.state == "running" and .kind != "standing")] | length > 0'; }
+settled() { # also what runs without a request
+    ! anneal operation list -o json | jq -e '[.items[] | select(.state == "running" and .kind != "standing")] | length > 0' &&
+        anneal status -o json | jq -e '(.tasks.RUNNING // 0) + (.tasks.READY // 0) + (.tasks.WAITING // 0) == 0'
+}
 picture() {
     until_true 30 settled
     (cd "$work/live" && grep -H . ./* 2>/dev/null)
@@ -68,6 +71,13 @@ d edit shop --set web@n1.t:port=1
 anneal noderole set "$(nr web n2.t)" port=2 --wait
 d commit shop --wait'
 
+move='anneal node set n3.t --deployment shop --unavailable
+d bind shop web=n3.t
+d add annex
+anneal node set n3.t --deployment annex
+anneal node set n3.t --available
+until_true 10 settled'
+
 again() { until_true 10 start --listen "127.0.0.1:$port"; }
 fresh() {
     rm -rf "$work/data" "$work"/live/* "$work/broken" "$work/stuck"
@@ -92,7 +102,7 @@ flow() { # NAME STEPS
     wanted=$(picture)
     crash
     for ((k = 0; k < ${#steps[@]}; k++)); do
-        case ${steps[k]} in touch* | rm*) continue ;; esac
+        case ${steps[k]} in touch* | rm* | until_true*) continue ;; esac
         for delay in 0.004 0.07; do
             fresh
             for ((i = 0; i < ${#steps[@]}; i++)); do
@@ -112,4 +122,5 @@ flow cancel "$cancel"
 flow retry "$retry"
 flow remove "$remove"
 flow proposers "$proposers"
+flow move "$move"
 done_testing

@@ -33,7 +33,7 @@ has "$out" "network-admin@n5.t" "and whom it met"
 has "$out" "network/barclamp.yaml:25" "and the hook"
 out=$(anneal deployment bind system 'network-admin=n*.t' --dry-run 2>&1); is $? 6 "a dry run says the same"
 is "$(taken network-admin)" '{}' "nothing was taken"
-is "$(total noderole)" 0 "nothing was bound"
+is "$(anneal noderole list --role network-admin -o json | jq .total)" 0 "nothing was bound"
 is "$(total operation)" "$operations" "nothing was begun"
 
 anneal -q catalog load "$top/examples/hooks" || exit 1

@@ -54,7 +54,7 @@ is "$rc" 0 "manual pages are written"
 if command -v man >/dev/null; then
     said=$(MANPATH=$work/man man --warnings -E UTF-8 anneal-node 2>&1 >"$work/page" | grep -v '^$')
     is "$said" "" "man finds and formats them without a complaint"
-    has "$(cat "$work/page")" "anneal node add NAME" "with their content"
+    has "$(cat "$work/page")" "anneal node add [NAME]" "with their content"
 else
     ok 0 "man is not installed # SKIP"
 fi

@@ -54,7 +54,7 @@ is "$rc" 0 "a deployment"
 run anneal deployment bind prod base=n1.example.net --dry-run
 is "$rc" 0 "a dry run"
 has "$out" "nothing was changed" "changes nothing"
-run anneal noderole list
+run anneal noderole list --deployment prod
 is "$err" "no noderoles" "indeed nothing"
 run anneal deployment bind prod nosuch=n1.example.net
 is "$rc" 6 "a role that is not there: exit code 6"
@@ -74,6 +74,15 @@ run anneal task log "$task"
 has "$out" "looking" "its log is there"
 run anneal noderole list --state error -o json
 is "$(printf '%s' "$out" | jq -r '"\(.total) \(.items[0].role)"')" "1 site" "lists in JSON are the server's"
+ids=$(anneal noderole list --deployment prod -o json | jq -c "[.items[] | {(.role): .id}] | add")
+base=$(jq .base <<<"$ids") site=$(jq .site <<<"$ids")
+run anneal noderole tree --deployment prod --no-color
+has "$out" "base@n1.example.net  ACTIVE" "the tree has who is needed"
+has "$out" "─ $site site@n2.example.net  ERROR" "and who needs it below"
+run anneal noderole tree "$site" --up --deployment prod -o json
+is "$(printf '%s' "$out" | jq -c .edges)" "[{\"parent\":$base,\"child\":$site}]" "as data, edges"
+run anneal noderole tree --dot
+has "$out" "n$base -> n$site;" "and as a picture, an arrow"
 touch "$work/allowed"
 run anneal task retry "$task" --wait
 is "$rc" 0 "the cause removed, a retry succeeds"

@@ -225,7 +225,6 @@ struct naive_word run_word(void *ctx, int id)
     bool there = anneal_noderole(x->r.a, (uint32_t)id, &v);
     return (struct naive_word){.exists = there,
                                .failed = there && v.state == NODEROLE_ERROR,
-                               .exports = (int)v.exports,
                                .counts = need_counts};
 }
 

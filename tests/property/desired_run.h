@@ -59,5 +59,12 @@ struct naive_word run_word(void *ctx, int id); /* ctx: the run */
 
 /* --- desired_steps.c --- */
 void run_step(struct run *x);
+/* A proposal that is open; NULL: none. */
+struct naive_snapshot *run_any_proposal(struct run *x);
+/* New needs of those who live, in the snapshot that is given or else in the head of each. */
+void run_note_peers(struct naive *v, const struct naive_plan *p, struct naive_snapshot *in);
+
+/* --- desired_commit.c --- */
+void run_commit(struct run *x);
 
 #endif

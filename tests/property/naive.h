@@ -71,7 +71,6 @@ struct being { /* a noderole */
     int n_needs;
     /* what its runs will do, as the test wants it */
     bool fated, bad, bad_down;
-    int exports_next;
     /* what its runs did (naive_state.c) */
     bool failed;        /* ERROR until somebody says otherwise */
     bool rewound;       /* lost after it failed */
@@ -79,7 +78,6 @@ struct being { /* a noderole */
     bool unsure;        /* it ran while we did not look: the engine's word counts */
     bool could_run;     /* all its parents were in service when work began */
     bool in_service;    /* ACTIVE; nothing is STALE when all is quiet */
-    int exports;        /* of its last run */
     const char *passed; /* inputs of its last success, "" for none */
 };
 struct naive {
@@ -159,7 +157,6 @@ void naive_raise(struct naive *v); /* cohorts above those of parents */
 /* The engine's word on one noderole, for those that ran unseen. */
 struct naive_word {
     bool exists, failed;
-    int exports;
     bool (*counts)(void *ctx, int child, int parent); /* does that need count already? */
 };
 typedef struct naive_word naive_word_f(void *ctx, int id);

@@ -9,8 +9,7 @@
 
 #include "naive.h"
 
-/* What the tasks of a noderole depend on: its data, and who its parents are and what they export.
- */
+/* What the tasks of a noderole depend on: its data, and who its parents are. */
 static const char *depends_on(struct naive *v, int id)
 {
     const struct being *b = &v->beings[id];
@@ -20,7 +19,7 @@ static const char *depends_on(struct naive *v, int id)
     buf_puts(&text, naive_text(&v->mem, data));
     for (int p = 1; p < v->end; p++)
         if (naive_needs(v, id, p, false))
-            buf_printf(&text, " %d:%d", p, v->beings[p].exports);
+            buf_printf(&text, " %d", p);
     return arena_strndup(&v->mem, text.data, text.len);
 }
 
@@ -86,7 +85,6 @@ static void run(struct naive *v, int id, const char *inputs, naive_word_f *word,
     if (b->failed)
         return;
     b->passed = inputs;
-    b->exports = unseen ? word(ctx, id).exports : b->exports_next ? b->exports_next : b->exports;
     b->unsure = false;
 }
 
@@ -162,7 +160,6 @@ bool naive_catch_up(struct naive *v, naive_word_f *word, void *ctx, bool quiet)
         }
         possible &= !w.failed || b->failed || b->unsure || (b->leaving ? b->bad_down : b->bad);
         b->failed = w.failed;
-        b->exports = w.exports;
         b->unsure = !b->leaving;
         for (int i = 0; i < b->n_needs; i++)
             b->needs[i].sleeps = !w.counts(ctx, id, b->needs[i].parent);

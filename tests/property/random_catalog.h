@@ -27,7 +27,7 @@ struct truth_want {
     const char *attribute, *path;
 };
 struct truth_role {
-    char name[8];
+    char name[16];
     struct truth_list requires, uses, provides, conflicts;
     bool implicit, cluster, abstract;
     bool special; /* of the jig whose implementor is role 0 */

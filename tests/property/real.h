@@ -71,7 +71,7 @@ int real_step(struct real *r, struct event ev, struct err *e);
 /* A new operation. */
 uint32_t real_operation(struct real *r);
 /* One open attempt, chosen by chance, is answered; false if none is open. */
-typedef bool real_fails_f(void *ctx, uint32_t noderole, bool removal, uint64_t *ret_exports);
+typedef bool real_fails_f(void *ctx, uint32_t noderole, bool removal);
 bool real_work(struct real *r, struct dice *d, real_fails_f *fails, void *ctx);
 
 #endif

@@ -351,14 +351,11 @@ bool real_work(struct real *r, struct dice *d, real_fails_f *fails, void *ctx)
                        .attempt = o.attempt,
                        .extra = o.asks,
                        .flag = OUTCOME_OK};
-    uint64_t exports = 0;
     if (t.noderole && anneal_noderole(r->a, t.noderole, &v)) {
         bool removal = v.target == TARGET_ABSENT;
-        if (fails(ctx, t.noderole, removal, &exports) && o.task == v.first_task) {
+        if (fails(ctx, t.noderole, removal) && o.task == v.first_task) {
             ev.flag = OUTCOME_FAILED;
             ev.exit_code = 1;
-        } else if (!removal && o.task == v.first_task + v.n_tasks - 1) {
-            ev.a = exports;
         }
     }
     if (real_step(r, ev, &e) < 0)

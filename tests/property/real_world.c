@@ -361,6 +361,7 @@ int real_init(struct real *r, const char *catalog, uint32_t nodes, uint32_t depl
                                       world_node,
                                       world_deployment,
                                       world_noderole,
+                                      NULL,
                                       world_on_node,
                                       world_instances,
                                       world_children,

@@ -81,10 +81,13 @@ static void shrink(struct run *x, uint64_t seed, bool *skip)
     }
 }
 
-static void lines_print(const char *text)
+static void lines_print(const struct buf *b)
 {
-    for (; *text; text += strcspn(text, "\n") + (text[strcspn(text, "\n")] == '\n'))
-        printf("# %.*s\n", (int)strcspn(text, "\n"), text);
+    const char *end;
+    for (const char *at = buf_str(b).s; *at; at = end + (*end == '\n')) {
+        end = at + strcspn(at, "\n");
+        printf("# %.*s\n", (int)(end - at), at);
+    }
 }
 
 static void failure_print(struct run *x, uint64_t seed)
@@ -97,10 +100,10 @@ static void failure_print(struct run *x, uint64_t seed)
     seed_run(x, seed, skip);
     note("the same with fewer steps:");
     truth_write(&x->v->truth, &text);
-    lines_print(text.data);
+    lines_print(&text);
     for (int i = 1; i <= x->v->n_deployments; i++)
         note("deployment %d under %d", i, x->v->deployment_parent[i]);
-    lines_print(buf_str(&x->log).s);
+    lines_print(&x->log);
     note("%s", x->wrong);
 }
 

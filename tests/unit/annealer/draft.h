@@ -208,15 +208,6 @@ static int rig_reply_again(struct rig *r, uint32_t t, uint64_t ms)
                                       .extra = rig_task_at(r, t).asks,
                                       .flag = OUTCOME_AGAIN});
 }
-static int rig_reply_exports(struct rig *r, uint32_t t, uint64_t exports)
-{
-    return -rig_try(r, (struct event){.kind = EVENT_RESULT,
-                                      .id = t,
-                                      .a = exports,
-                                      .attempt = rig_task_at(r, t).attempt,
-                                      .extra = rig_task_at(r, t).asks,
-                                      .flag = OUTCOME_OK});
-}
 /* Whatever runs succeeds, until nothing runs. */
 static void rig_finish(struct rig *r)
 {

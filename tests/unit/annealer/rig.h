@@ -373,13 +373,6 @@ static void rig_again(struct rig *r, const char *task, uint64_t ms)
     rig_step(r, ev);
 }
 
-static void rig_exports(struct rig *r, const char *task, uint64_t exports)
-{
-    struct event ev = rig_result(r, task, OUTCOME_OK);
-    ev.a = exports;
-    rig_step(r, ev);
-}
-
 static void rig_all_ok(struct rig *r, const char *tasks)
 {
     for (const char *s = tasks; *s; s += strcspn(s, " "), s += strspn(s, " "))

@@ -70,8 +70,7 @@ static struct event random_event(struct rig *r, uint64_t *seed, uint32_t *ids)
                             .attempt = o.attempt,
                             .extra = o.asks,
                             .flag = outcomes[random_below(seed, 10)],
-                            .ms = random_below(seed, 3000),
-                            .a = random_below(seed, 4)};
+                            .ms = random_below(seed, 3000)};
     } else if (kind == 12) {
         ev = (struct event){.kind = EVENT_NODE_DEAD, .id = node};
     } else if (kind == 13 || kind == 14) {

@@ -25,23 +25,26 @@ static void data_change(void)
     rig_done(&r);
 }
 
-static void exports_refresh_children(void)
+static void child_told_before_the_result(void)
 {
     struct rig r;
     rig_init(&r, 3);
     rig_plan(&r, RIG_OP, "a@1 b@2<a c@3<b");
-    rig_exports(&r, "a", 11);
-    rig_all_ok(&r, "b c");
+    rig_data(&r, "b", 3);
+    is_text(rig_states(&r, "b"), "BLOCKED", "a child that waits just has other data");
+    rig_all_ok(&r, "a b c");
+    is_int(rig_nr(&r, "b").run_count, 1, "and runs once with them");
     rig_data(&r, "a", 5);
-    rig_exports(&r, "a", 11);
-    is_text(rig_states(&r, "a b c"), "ACTIVE ACTIVE ACTIVE", "equal exports refresh nobody");
-    rig_data(&r, "a", 6);
-    rig_exports(&r, "a", 12);
-    is_text(rig_states(&r, "a b c"), "ACTIVE STALE ACTIVE", "changed ones refresh the children");
-    is_text(rig_started(&r), "b", "which run");
-    is_text(reason_name(rig_nr(&r, "b").reason), "exports", "for that reason");
+    (void)rig_started(&r);
+    rig_data(&r, "b", 4);
+    is_text(rig_states(&r, "a b c"), "STALE STALE ACTIVE", "one in service is refreshed");
+    is_text(reason_name(rig_nr(&r, "b").reason), "data", "for that reason");
+    is_text(rig_started(&r), "", "when its parent's run has ended");
+    rig_ok(&r, "a");
+    is_text(rig_started(&r), "b", "which is now");
     rig_ok(&r, "b");
-    is_text(rig_started(&r), "", "grandchildren only if the child's own exports change");
+    is_text(rig_started(&r), "", "those below were not told");
+    is_text(rig_states(&r, "a b c"), "ACTIVE ACTIVE ACTIVE", "and all are what they should be");
     rig_done(&r);
 }
 
@@ -107,10 +110,11 @@ static void parent_changed_meanwhile(void)
     struct rig r;
     rig_init(&r, 2);
     rig_plan(&r, RIG_OP, "a@1 b@2:2<a");
-    rig_exports(&r, "a", 1);
-    is_text(rig_started(&r), "b.1", "b runs with the first exports");
+    rig_ok(&r, "a");
+    is_text(rig_started(&r), "b.1", "b runs with what there is");
     rig_data(&r, "a", 9);
-    rig_exports(&r, "a", 2);
+    rig_data(&r, "b", 2);
+    rig_ok(&r, "a");
     is_text(rig_states(&r, "b"), "TRANSITION", "b goes on: its parent was in service throughout");
     rig_all_ok(&r, "b.1 b.2");
     is_text(rig_started(&r), "b.1", "and then once more with the new ones");
@@ -260,7 +264,7 @@ static void sleeping_need(void)
 int main(void)
 {
     data_change();
-    exports_refresh_children();
+    child_told_before_the_result();
     change_while_running();
     change_before_the_start();
     changed_back_is_cut_off();

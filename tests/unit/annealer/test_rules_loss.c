@@ -179,26 +179,30 @@ static void test_refresh_keeps_children_in_service(void)
     is_noderole(&r, f.grandchild, ACTIVE, "and the grandchild");
     rig_reply(&r, f.p, OUTCOME_OK);
     is_noderole(&r, f.parent, ACTIVE, "and is what it should be");
-    is_int(rig_task_at(&r, f.c).attempt, 1, "nothing that it exports changed: no run of the child");
+    is_int(rig_task_at(&r, f.c).attempt, 1, "the child was told nothing: no run of it");
     is_int(rig_noderole_at(&r, f.parent).run_count, 2, "two runs");
     rig_done(&r);
 }
 
-static void test_changed_exports_refresh_children(void)
+static void test_changed_inputs_refresh_children(void)
 {
     struct rig r;
     struct family f = family_active(&r, 0);
     rerun_one(&r, f.parent);
-    rig_reply_exports(&r, f.p, 4711);
-    is_noderole(&r, f.child, STALE, "the child sees something new");
-    is_reason(rig_noderole_at(&r, f.child).reason, EXPORTS, "its reason");
-    is_noderole(&r, f.grandchild, ACTIVE, "not the grandchild, yet");
+    is_int(data_set(&r, f.child, 4711), 0, "the child sees what the run returned");
+    is_noderole(&r, f.child, STALE, "it is refreshed");
+    is_reason(rig_noderole_at(&r, f.child).reason, DATA, "its reason");
+    is_int(rig_task_at(&r, f.c).attempt, 1, "once its parent is done");
+    rig_reply(&r, f.p, OUTCOME_OK);
+    is_task(&r, f.c, RUNNING, "as it is now");
+    is_noderole(&r, f.grandchild, ACTIVE, "not the grandchild");
     rig_reply(&r, f.c, OUTCOME_OK);
-    is_noderole(&r, f.grandchild, ACTIVE, "nor now: the child exports nothing new");
+    is_noderole(&r, f.grandchild, ACTIVE, "nor now");
     is_int(rig_task_at(&r, f.g).attempt, 1, "a refresh costs what it changes");
     rerun_one(&r, f.parent);
-    rig_reply_exports(&r, f.p, 4711);
-    is_noderole(&r, f.child, ACTIVE, "the same again is nothing new");
+    is_int(data_set(&r, f.child, 4711), 0, "the same again");
+    rig_reply(&r, f.p, OUTCOME_OK);
+    is_noderole(&r, f.child, ACTIVE, "is nothing new");
     rig_done(&r);
 }
 
@@ -379,7 +383,7 @@ int main(void)
     test_waiting_task_of_a_lost_noderole_ends_at_once();
     test_large_cone_is_told();
     test_refresh_keeps_children_in_service();
-    test_changed_exports_refresh_children();
+    test_changed_inputs_refresh_children();
     test_changes_while_queued_replace_the_data();
     test_changes_while_running_queue_exactly_one_more_run();
     test_lost_while_stale();

@@ -326,9 +326,10 @@ int server_token_create(struct server *s, const struct server_call *c, struct se
     struct fake_token *t = vec_add(&s->tokens);
     snprintf(t->secret, sizeof t->secret, "anl_made_%u", ++s->next_secret);
     t->who = (struct caller){(uint32_t)s->tokens.n, 1,
-                             !strcmp(scope, "admin")     ? SCOPE_ADMIN
-                             : !strcmp(scope, "operate") ? SCOPE_OPERATE
-                                                         : SCOPE_READ,
+                             !strcmp(scope, "admin")      ? SCOPE_ADMIN
+                             : !strcmp(scope, "operate")  ? SCOPE_OPERATE
+                             : !strcmp(scope, "announce") ? SCOPE_ANNOUNCE
+                                                          : SCOPE_READ,
                              "made"};
     char json[256];
     snprintf(json, sizeof json,
@@ -413,6 +414,38 @@ int server_node_report(struct server *s, const struct server_call *c, struct ser
     return 0;
 }
 
+int server_announce(struct server *s, const struct server_call *c, struct server_reply *r,
+                    struct err *e)
+{
+    const char *name = value_as_text(value_get(c->body, "name"), "made");
+    int rc = begin(s, c, "announce", e);
+    if (rc < 0)
+        return rc;
+    struct value *v = value_map(c->mem);
+    value_put_int(c->mem, v, "id", 1);
+    value_put_text(c->mem, v, "name", name);
+    value_put_bool(c->mem, v, "new", true);
+    r->body = v;
+    r->location = arena_printf(c->mem, "/v1/nodes/%s", name);
+    r->group = fake_write(s, "node.add");
+    return 0;
+}
+
+int server_noderole_visible(struct server *s, const struct server_call *c, struct server_reply *r,
+                            struct err *e)
+{
+    int rc = begin(s, c, "noderole_visible", e);
+    struct value *row = row_find(s, FAKE_NODEROLES, c->id[0]), *v = value_map(c->mem);
+    if (rc < 0)
+        return rc;
+    if (!row)
+        return lacks("noderole", c->id[0], e);
+    value_set(c->mem, v, "noderole", value_get(row, "id"));
+    value_set(c->mem, v, "data", value_map(c->mem));
+    r->body = v;
+    return 0;
+}
+
 int server_noderole_data(struct server *s, const struct server_call *c, struct server_reply *r,
                          struct err *e)
 {
@@ -475,6 +508,15 @@ int server_noderole_rerun(struct server *s, const struct server_call *c, struct 
     int rc = begin(s, c, "noderole_rerun", e);
     if (rc == 0 && !row_find(s, FAKE_NODEROLES, c->id[0]))
         rc = lacks("noderole", c->id[0], e);
+    return rc < 0 ? rc : operation_reply(s, r, e);
+}
+
+int server_node_redeploy(struct server *s, const struct server_call *c, struct server_reply *r,
+                         struct err *e)
+{
+    int rc = begin(s, c, "node_redeploy", e);
+    if (rc == 0 && !row_find(s, FAKE_NODES, c->id[0]))
+        rc = lacks("node", c->id[0], e);
     return rc < 0 ? rc : operation_reply(s, r, e);
 }
 

@@ -61,7 +61,7 @@ static void test_enums(const struct api_book *b)
     for (unsigned i = 0; i < REASON_COUNT; i++)
         words[i] = reason_name((enum reason)i);
     enum_is(b, "Reason", words, REASON_COUNT);
-    enum_is(b, "Scope", (const char *const[]){"read", "operate", "admin"}, 3);
+    enum_is(b, "Scope", (const char *const[]){"announce", "read", "operate", "admin"}, 4);
 }
 
 /* Every $ref, wherever it stands, leads somewhere; every component but the top ones is used. */

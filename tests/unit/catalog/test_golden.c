@@ -121,6 +121,11 @@ static void hooks_write(struct buf *b, const struct catalog_hooks *hooks)
 
 static void role_write(struct buf *b, const struct catalog *c, const struct catalog_role *r)
 {
+    if (r->barclamp == CATALOG_NONE) {
+        buf_printf(b, "  %s, built in, cohort %u, %u tasks\n", r->name.s, r->cohort,
+                   r->actions[0].n_steps);
+        return;
+    }
     buf_printf(b, "  %s of %s, jig %s, cohort %u, %s", r->name.s, c->barclamps[r->barclamp].name.s,
                c->jigs[r->jig].name.s, r->cohort, strategy_name((enum strategy)r->strategy));
     if (r->max)

@@ -46,6 +46,8 @@ static const struct {
     {"PATCH /v1/nodes/n1", 200, NODE_JSON},
     {"DELETE /v1/nodes/n1", 204, ""},
     {"POST /v1/nodes/n1/report", 200, NODE_JSON},
+    {"POST /v1/nodes/n1/redeploy", 202, OPERATION_JSON("running", 1, 0, 1)},
+    {"POST /v1/announce", 201, "{\"id\":4,\"name\":\"n4\",\"new\":true}"},
     {"GET /v1/groups", 200, LIST("{\"name\":\"db\",\"count\":3}")},
     {"GET /v1/catalog", 200, CATALOG},
     {"POST /v1/catalog", 201, CATALOG},
@@ -81,6 +83,20 @@ static const struct {
             "\"noderoles\":[12],\"tasks\":4}"},
     {"GET /v1/noderoles", 200, LIST(NODEROLE_JSON)},
     {"GET /v1/noderoles/12", 200, NODEROLE_JSON},
+    {"GET /v1/noderoles/12/data?explain=listen.port", 200,
+     "{\"noderole\":12,\"path\":\"listen.port\",\"found\":true,\"visible\":81,\"layers\":["
+     "{\"layer\":\"default\",\"part\":\"default\",\"noderole\":null,\"role\":\"web\",\"node\":null,"
+     "\"deployment\":\"prod\",\"value\":80,\"wins\":false,\"cuts\":false},"
+     "{\"layer\":\"ambient\",\"part\":\"wall\",\"noderole\":8,\"role\":\"ntp\",\"node\":\"n1\","
+     "\"deployment\":\"prod\",\"value\":123,\"wins\":false,\"cuts\":false},"
+     "{\"layer\":\"deployment-role\",\"part\":\"deployment-role\",\"noderole\":12,\"role\":\"web\","
+     "\"node\":\"n1\",\"deployment\":\"prod\",\"value\":\"none\",\"wins\":false,\"cuts\":true},"
+     "{\"layer\":\"user\",\"part\":\"user\",\"noderole\":12,\"role\":\"web\",\"node\":\"n1\","
+     "\"deployment\":\"prod\",\"value\":81,\"wins\":true,\"cuts\":false}]}"},
+    {"GET /v1/noderoles/12/data?explain=no", 200,
+     "{\"noderole\":12,\"path\":\"no\",\"found\":false,\"visible\":null,\"layers\":[]}"},
+    {"GET /v1/noderoles/12/data", 200,
+     "{\"noderole\":12,\"data\":{\"listen\":{\"port\":81},\"node\":{\"name\":\"n1\"}}}"},
     {"PUT /v1/noderoles/12/data", 202, NODEROLE_JSON},
     {"POST /v1/noderoles/12/rerun", 202, OPERATION_JSON("running", 1, 0, 1)},
     {"POST /v1/noderoles/12/retry", 202, NODEROLE_JSON},

@@ -97,7 +97,7 @@ static void test_content(void)
     struct cli_case c = {0};
     is_int(case_run(&c, "man anneal-node.1"), 0, "the page of a noun");
     has_text(c.out, "\\-\\-unavailable", "has options with real dashes");
-    has_text(c.out, "anneal node add NAME [OPTIONS]", "and usage");
+    has_text(c.out, "anneal node add [NAME] [OPTIONS]", "and usage");
     ok(!strstr(c.out, "\n--"), "and no bare dashes");
     is_int(case_run(&c, "man anneal.1"), 0, "the main page");
     has_text(c.out, ".SH EXIT STATUS", "has exit codes");

@@ -64,6 +64,13 @@ static const struct {
     {"noderole data 12 listen.port", "80\n"},
     {"noderole data 12 motd", "hello\n"},
     {"noderole data 12 --wall", "ip: 10.0.0.1\n"},
+    {"noderole data 12 --visible", "listen:\n  port: 81\nnode:\n  name: n1\n"},
+    {"noderole data 12 listen.port --visible", "81\n"},
+    {"noderole data 12 --explain listen.port", "   LAYER            FROM         VALUE\n"
+                                               "   default          role web     80\n"
+                                               "   ambient wall     ntp@n1       123\n"
+                                               "x  deployment-role  web in prod  \"none\"\n"
+                                               "*  user             web@n1       81\n"},
     {"noderole data 12 -o json", "{\"listen\":{\"port\":80},\"motd\":\"hello\"}\n"},
     {"operation list",
      "ID  KIND  STATE      PROGRESS         FAILED  ETA    AGE  TITLE\n"

@@ -31,9 +31,15 @@ static void same(const struct taskmsg *a, const struct taskmsg *b)
     same_str(a->key, b->key, "key", k);
     same_str(a->params, b->params, "params", k);
     same_str(a->data, b->data, "data", k);
+    same_str(a->under, b->under, "under", k);
+    same_str(a->over, b->over, "over", k);
     same_str(a->digest, b->digest, "digest", k);
     same_str(a->text, b->text, "text", k);
     same_str(a->returns, b->returns, "returns", k);
+    same_str(a->gone, b->gone, "gone", k);
+    same_str(a->document, b->document, "document", k);
+    same_str(a->content, b->content, "content", k);
+    is_int(b->missing, a->missing, "missing of %s", taskmsg_kind_name(k));
     same_str(a->chunk, b->chunk, "chunk", k);
     same_str(a->worker, b->worker, "worker", k);
     ok(a->n_jigs == b->n_jigs && a->n_held == b->n_held, "list lengths of %s",
@@ -58,6 +64,8 @@ static void test_round_trips(void)
          .key = str_of("k"),
          .params = str_of("{\"a\" : 1.0, \"b\":\"\\u00e9\"}"),
          .data = str_of("{}"),
+         .under = str_of("01aa"),
+         .over = str_of("02bb"),
          .digest = str_of("00ff"),
          .timeout_ms = 1ull << 40,
          .grace_ms = 5000},
@@ -83,6 +91,7 @@ static void test_round_trips(void)
          .ran_ms = 12,
          .text = str_of("exit status 3"),
          .returns = str_of("{\"x\":[1,2]}"),
+         .gone = str_of("[[\"y\",\"z\"]]"),
          .truncated = true},
         {.kind = TASKMSG_RESULT, .task = 7, .attempt = 3, .seq = 0, .outcome = OUTCOME_OK},
         {.kind = TASKMSG_RESULT,
@@ -98,6 +107,9 @@ static void test_round_trips(void)
          .stream = 2,
          .chunk = {"a\0\tb\n\xc3\xa9", 7}},
         {.kind = TASKMSG_LOG, .task = 7, .attempt = 3, .stream = 1},
+        {.kind = TASKMSG_FETCH, .task = 7, .attempt = 3, .document = str_of("01aa")},
+        {.kind = TASKMSG_DOCUMENT, .document = str_of("01aa"), .content = str_of("{\"a\":1}")},
+        {.kind = TASKMSG_DOCUMENT, .document = str_of("01aa"), .missing = true},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         SCOPED_ARENA(mem);
@@ -219,12 +231,21 @@ static void test_refusals(void)
 static void test_digest(void)
 {
     char one[DIGEST_HEX], two[DIGEST_HEX], three[DIGEST_HEX];
-    taskmsg_digest(str_of("{}"), str_of("{ }"), one);
-    taskmsg_digest(str_of("{}"), str_of("{ }"), two);
+    struct taskmsg m = {.params = str_of("{}"), .data = str_of("{ }")};
+    taskmsg_digest(&m, one);
+    taskmsg_digest(&m, two);
     is_text(one, two, "equal texts have equal digests");
-    taskmsg_digest(str_of("{}{"), str_of(" }"), three);
+    m.under = str_of("0a");
+    taskmsg_digest(&m, two);
+    ok(strcmp(one, two) != 0, "a document under the data counts");
+    m.over = m.under;
+    m.under = (struct str){0};
+    taskmsg_digest(&m, three);
+    ok(strcmp(two, three) != 0, "over them it is another one");
+    m = (struct taskmsg){.params = str_of("{}{"), .data = str_of(" }")};
+    taskmsg_digest(&m, three);
     ok(strcmp(one, three) != 0, "the border between parameters and data counts");
-    taskmsg_digest((struct str){0}, (struct str){0}, three);
+    taskmsg_digest(&(struct taskmsg){0}, three);
     is_int(strlen(three), DIGEST_HEX - 1, "nothing has a digest too");
 }
 

@@ -211,6 +211,11 @@ static void naive_bind(struct naive *v, const struct bind_request *req)
                 naive_link(v, i, (uint32_t)found);
         }
     }
+    uint32_t machine = (uint32_t)(catalog_role_get(v->c, str_of(CATALOG_MACHINE)) - v->c->roles);
+    for (uint32_t i = v->n_live; i < v->n && !v->refused; i++)
+        for (uint32_t k = 0; k < v->n; k++)
+            if (v->at[k].role == machine && v->at[k].node == v->at[i].node)
+                naive_link(v, i, k);
     /* Peers: who needs one needs all of that role and deployment; of old needs only new peers
      * count. */
     for (uint32_t i = 0; i < v->n && !v->refused; i++)

@@ -33,6 +33,8 @@ struct rig {
     struct api_book *book;
     struct caller who;
     VEC(struct rig_task) sent;
+    void (*message)(struct rig *g,
+                    const struct taskmsg *m); /* each that the worker gets, or NULL */
     uint64_t seq;
     bool durable;
     /* of the last call */
@@ -145,8 +147,12 @@ static void rig_deliver(void *arg, const struct str *messages, size_t n)
     for (size_t i = 0; i < n; i++) {
         struct taskmsg m;
         struct err e;
-        if (taskmsg_parse(&mem, messages[i], &m, &e) >= 0 && m.kind == TASKMSG_TASK)
+        if (taskmsg_parse(&mem, messages[i], &m, &e) < 0)
+            continue;
+        if (m.kind == TASKMSG_TASK)
             vec_push(&g->sent, ((struct rig_task){m.task, m.attempt, m.ask}));
+        if (g->message)
+            g->message(g, &m);
     }
 }
 

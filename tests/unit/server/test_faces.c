@@ -113,7 +113,7 @@ static void test_deployment_delete(struct rig *g)
     rig_do(g, server_deployment_bind, NULL,
            (struct rig_ask){.id = "prod-east",
                             .body = "{'bindings': [{'role': 'base', 'nodes': '*'}]}"});
-    rig_refuse(g, server_deployment_delete, ERR_CONFLICT, "noderole 1 (base@n1.example.org)",
+    rig_refuse(g, server_deployment_delete, ERR_CONFLICT, "noderole 2 (base@n1.example.org)",
                (struct rig_ask){.id = "prod-east"});
     rig_refuse(g, server_deployment_delete, ERR_NOT_FOUND, "deployment",
                (struct rig_ask){.id = "nowhere"});

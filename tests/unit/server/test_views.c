@@ -31,7 +31,7 @@ static void test_catalog(struct rig *g)
     is_text(rig_text(g, "origin"), "the test", "its origin");
     is_int(g->reply.rev, 1, "its number is its revision");
     rig_list(g, server_barclamp_list, "Barclamp", (struct rig_ask){.query = "{'limit': '1'}"}, 1);
-    rig_list(g, server_role_list, "Role", (struct rig_ask){.query = "{'limit': '50'}"}, 9);
+    rig_list(g, server_role_list, "Role", (struct rig_ask){.query = "{'limit': '50'}"}, 10);
     rig_do(g, server_role_get, "Role", (struct rig_ask){.id = "web"});
     is_text(rig_text(g, "strategy.type"), "rolling", "its strategy");
     is_int(rig_int(g, "strategy.max"), 2, "and how many at a time");
@@ -149,7 +149,7 @@ static void test_work(struct rig *g)
 
     rig_do(g, server_node_get, "Node", (struct rig_ask){.id = "db1.example.org"});
     is_text(rig_text(g, "state"), "TODO", "work to come shows at the node");
-    is_int(rig_int(g, "noderoles"), 2, "with its noderoles");
+    is_int(rig_int(g, "noderoles"), 3, "with its noderoles, the machine among them");
     rig_worker(g, 4);
     rig_list(g, server_worker_list, "Worker", (struct rig_ask){0}, 1);
     is_text(rig_text(g, "items.0.jigs.0"), "test", "what the worker can do");
@@ -252,16 +252,17 @@ static void test_lists(struct rig *g)
         {"{'state': 'BLOCKED'}", 1},
         {"{'role': 'base'}", 2},
         {"{'role': 'wipe'}", 0},
-        {"{'node': 'db1.example.org'}", 2},
+        {"{'node': 'db1.example.org'}", 3},
         {"{'node': 'db1.example.org', 'role': 'base'}", 1},
-        {"{'deployment': 'system'}", 4},
+        {"{'deployment': 'system'}", 7},
+        {"{'role': 'machine', 'state': 'ACTIVE'}", 3},
         {"{'deployment': 'system', 'role': 'web', 'state': 'BLOCKED'}", 1},
         {"{'limit': '3'}", 3},
     };
     for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
         rig_list(g, server_noderole_list, "Noderole", (struct rig_ask){.query = filters[i].query},
                  filters[i].n);
-    is_int(rig_int(g, "total"), 4, "noderoles are counted beyond the page");
+    is_int(rig_int(g, "total"), 7, "noderoles are counted beyond the page");
     rig_refuse(g, server_noderole_list, ERR_INVALID, "did you mean \"web\"?",
                (struct rig_ask){.query = "{'role': 'wep'}"});
     rig_refuse(g, server_noderole_list, ERR_INVALID, "?deployment",

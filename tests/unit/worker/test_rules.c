@@ -257,14 +257,14 @@ static void test_refusals(void)
                cases[i].params, cases[i].data);
         has_text(rig_result(&r, i + 1, 1)->text.s, cases[i].text, "says: %s", cases[i].text);
     }
-    taskmsg_digest(str_of("{}"), str_of("{}"), digest);
     struct taskmsg m = {.kind = TASKMSG_TASK,
                         .task = 50,
                         .attempt = 1,
                         .jig = str_of("noop"),
                         .params = str_of("{}"),
-                        .data = str_of("{}"),
-                        .digest = str_of(digest)};
+                        .data = str_of("{}")};
+    taskmsg_digest(&m, digest);
+    m.digest = str_of(digest);
     rig_send(&r, &m);
     is_int(rig_outcome(&r, 50, 1), OUTCOME_OK, "a digest that fits");
     m.task = 51;
