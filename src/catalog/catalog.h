@@ -241,6 +241,13 @@ uint32_t catalog_roles_written(const struct catalog *c);
 /* The role whose name is nearest to one that does not exist; NULL if none is near. */
 const char *catalog_role_nearest(const struct catalog *c, struct str name);
 
+/* Hooks that a role has from its barclamp; NULL: none. */
+static inline const struct catalog_hooks *catalog_role_shared_hooks(const struct catalog *c,
+                                                                    const struct catalog_role *r)
+{
+    return r->barclamp == CATALOG_NONE ? NULL : c->barclamps[r->barclamp].hooks;
+}
+
 /* --- loading --- */
 
 struct catalog_file { /* path relative to the catalog, '/' between parts */

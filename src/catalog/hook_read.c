@@ -218,9 +218,9 @@ void catalog_resolve_hooks(struct load *l)
         roles_check(l, l->barclamps.at[i].hooks, (uint32_t)i);
     for (size_t i = 0; i < l->roles.n; i++) {
         struct load_role *r = &l->roles.at[i];
-        if (r->role.barclamp == CATALOG_NONE) /* built in */
-            continue;
-        const struct catalog_hooks *all = l->barclamps.at[r->role.barclamp].hooks;
+        const struct catalog_hooks *all = NULL; /* what is built in is of no barclamp */
+        if (r->role.barclamp != CATALOG_NONE)
+            all = l->barclamps.at[r->role.barclamp].hooks;
         l->excused = r->lenient ? &r->role : NULL;
         roles_check(l, r->role.hooks, r->role.barclamp);
         l->excused = NULL;

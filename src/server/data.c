@@ -25,25 +25,40 @@ static struct str text_of(const char *text)
     return str_of(text ? text : "");
 }
 
-int data_layer_put(struct server *s, uint32_t noderole, enum data_layer layer, struct str text)
+/* 1 if that is a change; nobody is told. */
+static int layer_set(struct server *s, uint32_t noderole, enum data_layer layer, struct str text)
 {
-    SCOPED_ARENA(mem);
     struct inv_noderole *n = &s->inv.noderoles.at[noderole];
     char **at = data_layer_text(n, layer);
     if (str_is(text, "{}"))
         text.n = 0;
     if (str_eq(text_of(*at), text))
         return 0;
-    const struct value *was = data_layer_get(s, noderole, layer);
     s->inv.documents += (size_t)(text.n > 0) - (size_t)(*at != NULL);
     free(*at);
     *at = text.n ? xstrndup(text.s, text.n) : NULL;
     n->rev += layer != DATA_WALL;
     data_row_put(s, noderole);
     data_layer_forget(s, noderole);
+    return 1;
+}
+
+int data_layer_put(struct server *s, uint32_t noderole, enum data_layer layer, struct str text)
+{
+    SCOPED_ARENA(mem);
+    const struct value *was = data_layer_get(s, noderole, layer);
+    if (!layer_set(s, noderole, layer, text))
+        return 0;
     data_changed(s, noderole, sight_changed_paths(was, data_layer_get(s, noderole, layer), &mem),
                  layer != DATA_WALL);
     return 1;
+}
+
+void data_plan_keep(struct server *s, const struct plan *p)
+{
+    for (uint32_t i = 0; i < p->n_changes; i++)
+        if (p->changes[i].what & PLAN_C_DATA)
+            (void)layer_set(s, p->changes[i].noderole, DATA_USER, p->changes[i].user);
 }
 
 void data_row_put(struct server *s, uint32_t noderole)
@@ -165,16 +180,16 @@ int data_wall_returned(struct server *s, uint32_t noderole, struct str returns, 
     return data_layer_put(s, noderole, DATA_WALL, buf_str(&text));
 }
 
-int data_check_role(struct server *s, struct str role, const struct value *v, struct err *e)
+int data_check_role(const struct catalog *c, struct str role, const struct value *v, struct err *e)
 {
     SCOPED_ARENA(mem);
-    const struct catalog_role *r = s->catalog ? catalog_role_get(s->catalog, role) : NULL;
+    const struct catalog_role *r = catalog_role_get(c, role);
     const struct value *data;
     uint64_t digest;
-    if (!r) {
-        err_set(e, ERR_UNKNOWN_NAME, "there is no role %.*s in the catalog", (int)role.n, role.s);
-        const char *near = s->catalog ? catalog_role_nearest(s->catalog, role) : NULL;
-        return near ? err_hint(e, "did you mean \"%s\"?", near) : -(int)e->code;
-    }
-    return planner_data(&mem, r, v, &data, &digest, e);
+    if (r)
+        return planner_data(&mem, r, v, &data, &digest, e);
+    err_set(e, ERR_UNKNOWN_NAME, "there is no role %.*s in generation %u of the catalog",
+            (int)role.n, role.s, c->number);
+    const char *near = catalog_role_nearest(c, role);
+    return near ? err_hint(e, "did you mean \"%s\"?", near) : -ERR_UNKNOWN_NAME;
 }

@@ -17,6 +17,7 @@
 #include "model/sight.h"
 #include "server/commit.h"
 
+struct catalog;
 struct server;
 struct data;      /* what can be made again: trees, digests, documents that were sent */
 struct data_look; /* data_i.h: several questions of one moment */
@@ -80,9 +81,14 @@ int data_user_inputs(struct server *s, uint32_t noderole, const struct value *us
 int data_plan_digests(struct server *s, struct plan *p, uint32_t deployment,
                       const struct pmap *head, struct err *e);
 
+/* After it was applied: the user data of its changes.  Whom they concern is in the plan. */
+void data_plan_keep(struct server *s, const struct plan *p);
+/* A noderole belongs to another deployment now. */
+void data_moved(struct server *s, uint32_t noderole);
+
 /* Are these data of this role, for a noderole or a deployment role?  NULL: none.  ERR_UNKNOWN_NAME;
  * ERR_INVALID with the pointer of the field in e->at. */
-int data_check_role(struct server *s, struct str role, const struct value *v, struct err *e);
+int data_check_role(const struct catalog *c, struct str role, const struct value *v, struct err *e);
 
 /* --- what a task is sent --- */
 

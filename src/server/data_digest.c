@@ -239,6 +239,12 @@ void data_shared_changed(struct server *s, uint32_t deployment, struct str role,
     tell_touched(s, &t);
 }
 
+void data_moved(struct server *s, uint32_t noderole)
+{
+    if (s->data->shared.live > 0) /* only data of deployment roles depend on where one is */
+        data_changed(s, noderole, data_everything, true);
+}
+
 void data_node_changed(struct server *s, uint32_t node)
 {
     SCOPED(data_touched) t = {.server = s};

@@ -118,7 +118,7 @@ void data_layer_forget(struct server *s, uint32_t noderole)
  */
 static const struct value *facts_of(struct data *d, const struct inv_node *n)
 {
-    static const char *const hidden[] = {"note", "machine_id", "boot_id"};
+    static const char *const hidden[] = {"note", "maintenance", "machine_id", "boot_id"};
     const struct value *body = n->body ? parse(d, str_of(n->body)) : NULL;
     struct value *facts = value_map(&d->parsed);
     value_put_text(&d->parsed, facts, "name", n->name);

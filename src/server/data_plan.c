@@ -61,7 +61,7 @@ static bool has_documents(struct planned *p, uint32_t id)
     const struct plan *plan = p->plan;
     if (id >= plan->base_noderole) {
         const struct plan_noderole *r = &plan->noderoles[id - plan->base_noderole];
-        return r->user.n > 2 || hook_planned(p->server, id) ||
+        return r->user.n > 2 || hook_planned_system(p->server, id) ||
                has_shared(p, r->deployment, data_look_role(&p->look, id));
     }
     const struct inv_noderole *n = &p->server->inv.noderoles.at[id];

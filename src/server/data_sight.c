@@ -87,7 +87,7 @@ static bool look_noderole(void *ctx, uint32_t id, struct sight_noderole *ret)
                                        .deployment = n->deployment,
                                        .cohort = n->cohort,
                                        .member = n->flags & NODEROLE_F_CLUSTER,
-                                       .system = hook_planned(s, id),
+                                       .system = hook_planned_system(s, id),
                                        .user = planned_user(l, i, n->user)};
         return true;
     }
@@ -104,6 +104,8 @@ static bool look_noderole(void *ctx, uint32_t id, struct sight_noderole *ret)
         .system = data_layer_get(s, id, DATA_SYSTEM),
         .user = l->user_of == id ? l->user : data_layer_get(s, id, DATA_USER)};
     const struct plan_change *c = data_look_change(l, id);
+    if (c && hook_planned_system(s, id))
+        ret->system = hook_planned_system(s, id);
     if (c && (c->what & PLAN_C_DATA))
         ret->user = planned_user(l, l->plan->n_noderoles + (size_t)(c - l->plan->changes), c->user);
     return true;

@@ -81,20 +81,6 @@ int draft_bind(struct draft *d, const struct bind_item *items, uint32_t n_items,
 
 /* --- data --- */
 
-static int check_role_data(struct draft *d, struct str role, const struct value *data,
-                           struct err *e)
-{
-    const struct catalog_role *r = catalog_role_get(d->catalog, role);
-    const struct value *all;
-    uint64_t digest;
-    if (r)
-        return planner_data(d->mem, r, data, &all, &digest, e);
-    err_set(e, ERR_UNKNOWN_NAME, "there is no role %.*s in generation %u of the catalog",
-            (int)role.n, role.s, d->catalog->number);
-    const char *near = catalog_role_nearest(d->catalog, role);
-    return near ? err_hint(e, "did you mean \"%s\"?", near) : -ERR_UNKNOWN_NAME;
-}
-
 /* What it would be: null takes away what was there, since a document says nothing by null. */
 static const struct value *data_over(struct arena *mem, const struct value *was,
                                      const struct value *data)
@@ -125,7 +111,7 @@ static int entry_configure(struct draft *d, struct str role, uint64_t key, const
         return rc;
     if (merge)
         data = data_over(d->mem, wish_document(d->server, d->mem, t.user), data);
-    if ((rc = check_role_data(d, role, data, e)) < 0)
+    if ((rc = data_check_role(d->catalog, role, data, e)) < 0)
         return rc;
     json_write_canonical(&text, data);
     if ((rc = desire_doc(d->server->desire, buf_str(&text), &t.user, e)) < 0)
@@ -139,7 +125,7 @@ int draft_data(struct draft *d, struct str role, const uint32_t *nodes, uint32_t
                const struct value *data, bool merge, struct err *e)
 {
     uint32_t number = desire_role_find(d->server->desire, role);
-    int rc = check_role_data(d, role, NULL, e);
+    int rc = data_check_role(d->catalog, role, NULL, e);
     if (rc < 0 && e->code != ERR_INVALID) /* what is required may come with the data */
         return rc;
     if (!nodes)

@@ -136,6 +136,8 @@ int server_node_report(struct server *s, const struct server_call *c, struct ser
         return rc;
     if (!id)
         return face_not_found(e, "node", c->id[0]);
+    const struct value *before = hook_watched(s, HOOK_ON_NODE_CHANGE) ? view_node(s, c->mem, id)
+                                                                      : NULL;
     if (strcmp(word, "alive") == 0) {
         rc = node_seen(s, c, id, machine, boot, e);
         if (rc >= 0 && (machine || boot))
@@ -148,5 +150,6 @@ int server_node_report(struct server *s, const struct server_call *c, struct ser
     if (rc < 0)
         return rc;
     reply_node(s, c, id, r);
+    hook_node(s, HOOK_ON_NODE_CHANGE, id, before, r->body);
     return 0;
 }

@@ -42,7 +42,7 @@ static void index_make(struct hook_index *x, const struct catalog *c)
             if (r->hook_events >> (HOOK_ON_NODE_CREATE + k) & 1)
                 vec_push(&x->roles[k], i);
         watch_fields(x, r->hooks);
-        watch_fields(x, c->barclamps[r->barclamp].hooks);
+        watch_fields(x, catalog_role_shared_hooks(c, r));
     }
 }
 

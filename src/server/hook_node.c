@@ -52,8 +52,10 @@ void hook_node(struct server *s, enum hook_event event, uint32_t node, const str
     if (!(x->any >> event & 1))
         return;
     struct hook_subject u = {.node = node, .after = after, .before = before};
-    if (change) {
+    if (change)
         hook_rounds_drop(&s->hooks->rounds, node, event); /* before and after say it all */
+    hook_settle(s);                                       /* what is due happened before this */
+    if (change) {
         u.changed = hook_changed_fields(before, after, &mem);
         if (!watched(x, u.changed))
             return;
@@ -61,7 +63,7 @@ void hook_node(struct server *s, enum hook_event event, uint32_t node, const str
     size_t which = (size_t)(event - HOOK_ON_NODE_CREATE);
     for (size_t i = 0; i < x->roles[which].n; i++) {
         u.role = &s->catalog->roles[x->roles[which].at[i]];
-        const struct catalog_hooks *both[] = {s->catalog->barclamps[u.role->barclamp].hooks,
+        const struct catalog_hooks *both[] = {catalog_role_shared_hooks(s->catalog, u.role),
                                               u.role->hooks};
         for (size_t k = 0; k < sizeof both / sizeof *both; k++)
             if (both[k] && both[k]->at[event] && (!change || watches(both[k], before, after)))

@@ -17,9 +17,9 @@ enum {
 static void trial_end(struct hooks *h)
 {
     vec_clear(&h->trial.wants);
-    u64map_done(&h->trial.first);
-    h->trial.first = (struct u64map){0};
     vec_clear(&h->trial.runs);
+    u64map_done(&h->trial.systems);
+    h->trial.systems = (struct u64map){0};
     arena_reset(&h->trial.mem);
     h->trial.open = false;
 }
@@ -53,7 +53,7 @@ static int want_all(struct server *s, const struct hook_subject *u, const struct
         const struct hook_action *a = &out->at[i];
         struct hook_want w = {.role = a->role.n ? keep(&t->mem, a->role) : u->role->name};
         bool own = !a->role.n && !a->node.n;
-        const char *node = view_node_name(s, u->node);
+        const char *node = hook_node_name(s, u->node);
         w.node = a->node.n ? keep(&t->mem, a->node) : str_of(arena_strdup(&t->mem, node));
         w.noderole = own ? u->noderole : 0;
         if (a->verb == HOOK_ENQUEUE) {
@@ -61,10 +61,10 @@ static int want_all(struct server *s, const struct hook_subject *u, const struct
         } else if (a->verb == HOOK_SET || a->verb == HOOK_UNSET) {
             w.edit = (struct data_edit){keep(&t->mem, a->path),
                                         a->v ? value_copy(&t->mem, a->v) : NULL};
-            if (own)
+            if (own) {
                 rc = hook_tree_edit(mem, system, a->path, a->v ? value_copy(mem, a->v) : NULL, e);
-            if (w.noderole && !u64map_get(&t->first, w.noderole, NULL))
-                u64map_put(&t->first, w.noderole, t->wants.n);
+                u64map_put(&t->systems, u->noderole, (uintptr_t)system);
+            }
             vec_push(&t->wants, w);
         }
     }
@@ -105,7 +105,7 @@ struct asked { /* one noderole of a plan, and its data as hooks see them */
 
 static int ask(struct server *s, enum hook_event event, struct asked *q, struct err *e)
 {
-    const struct catalog_hooks *both[] = {s->catalog->barclamps[q->u.role->barclamp].hooks,
+    const struct catalog_hooks *both[] = {catalog_role_shared_hooks(s->catalog, q->u.role),
                                           q->u.role->hooks};
     int rc = 0;
     for (size_t i = 0; rc >= 0 && i < sizeof both / sizeof *both; i++) {
@@ -151,11 +151,12 @@ static int ask_new(struct server *s, enum hook_event last, const struct plan *p,
     const struct plan_noderole *n = &p->noderoles[i];
     const struct catalog_role *role = catalog_role_get(s->catalog, n->role);
     struct arena *mem = &s->hooks->trial.mem;
+    uint32_t base = p->rebased ? p->base_noderole : anneal_noderole_end(s->engine);
     int rc = 0;
     if (!role || !(role->hook_events & BEFORE))
         return 0;
     struct asked q = {.u = {.role = role,
-                            .noderole = p->base_noderole + i,
+                            .noderole = base + i,
                             .node = n->node,
                             .deployment = n->deployment,
                             .state = noderole_state_name(NODEROLE_PROPOSED)},
@@ -212,23 +213,20 @@ int hook_before(struct server *s, enum hook_event event, const struct plan *plan
     return rc < 0 ? rc : 0;
 }
 
-const struct value *hook_planned(struct server *s, uint32_t noderole)
+int hook_before_node(struct server *s, const struct hook_guest *guest, const struct plan *plan,
+                     struct err *e)
 {
-    struct hook_trial *t = &s->hooks->trial;
-    const struct value *doc = NULL;
-    uintptr_t i;
-    if (!t->open || !u64map_get(&t->first, noderole, &i))
-        return NULL;
-    for (; i < t->wants.n && (!t->wants.at[i].noderole || t->wants.at[i].noderole == noderole);
-         i++) {
-        const struct data_edit *edit = &t->wants.at[i].edit;
-        struct err e = {0};
-        const struct value *next = t->wants.at[i].noderole
-                                       ? data_edited(&t->mem, doc, edit->path, edit->v, &e)
-                                       : NULL;
-        doc = next ? next : doc;
-    }
-    return doc;
+    s->hooks->guest = guest;
+    int rc = hook_before(s, HOOK_ON_PROPOSED, plan, e);
+    s->hooks->guest = NULL;
+    return rc;
+}
+
+const struct value *hook_planned_system(const struct server *s, uint32_t noderole)
+{
+    uintptr_t system;
+    return u64map_get(&s->hooks->trial.systems, noderole, &system) ? (const struct value *)system
+                                                                   : NULL;
 }
 
 /* ---- afterwards ---- */

@@ -55,8 +55,8 @@ void hooks_free(struct hooks *h)
     hook_rounds_done(&h->rounds);
     hook_stores_free(h->stores);
     vec_done(&h->trial.wants);
-    u64map_done(&h->trial.first);
     vec_done(&h->trial.runs);
+    u64map_done(&h->trial.systems);
     arena_done(&h->trial.mem);
     strmap_done(&h->slow);
     free(h);
@@ -90,9 +90,15 @@ const struct value *hook_store_of(struct server *s, struct str role, uint32_t *r
 
 /* ---- saying what went wrong ---- */
 
+const char *hook_node_name(struct server *s, uint32_t node)
+{
+    const struct hook_guest *guest = s->hooks->guest;
+    return guest && guest->node == node ? guest->name : view_node_name(s, node);
+}
+
 const char *hook_subject_name(struct server *s, const struct hook_subject *u, struct arena *mem)
 {
-    const char *node = view_node_name(s, u->node);
+    const char *node = hook_node_name(s, u->node);
     return arena_printf(mem, "%s@%s", u->role->name.s, node ? node : "");
 }
 
@@ -324,7 +330,7 @@ void hook_collect(struct server *s, const struct event *ev, const struct effects
 
 static void perform_all(struct server *s, enum hook_event event, const struct hook_subject *u)
 {
-    const struct catalog_hooks *both[] = {s->catalog->barclamps[u->role->barclamp].hooks,
+    const struct catalog_hooks *both[] = {catalog_role_shared_hooks(s->catalog, u->role),
                                           u->role->hooks};
     for (size_t i = 0; i < sizeof both / sizeof *both; i++)
         if (both[i] && both[i]->at[event])

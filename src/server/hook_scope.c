@@ -96,7 +96,7 @@ static const struct value *noderole_value(struct server *s, const struct hook_su
     bool lives = anneal_noderole(s->engine, u->noderole, &view);
     value_put_int(mem, v, "id", u->noderole);
     value_put_text(mem, v, "name", hook_subject_name(s, u, mem));
-    value_put_text(mem, v, "node", view_node_name(s, u->node));
+    value_put_text(mem, v, "node", hook_node_name(s, u->node));
     value_put_text(mem, v, "deployment", view_deployment_name(s, u->deployment));
     value_put_text(mem, v, "state",
                    lives      ? noderole_state_name((enum noderole_state)view.state)
@@ -104,6 +104,27 @@ static const struct value *noderole_value(struct server *s, const struct hook_su
                               : noderole_state_name(NODEROLE_REMOVED));
     value_put_text(mem, v, "target", target_name((enum target)view.target));
     value_put_int(mem, v, "runs", view.run_count);
+    return v;
+}
+
+/* A node that is about to be: what was asked for, and what it will have without being asked. */
+static const struct value *guest_value(const struct hook_guest *guest, struct arena *mem)
+{
+    static const char *const lists[] = {"groups", "addresses"}, *const maps[] = {"labels", "facts"};
+    struct value *v = value_copy(mem, guest->body);
+    value_put_text(mem, v, "name", guest->name);
+    for (size_t i = 0; i < 2; i++) {
+        if (!value_get(v, lists[i]))
+            value_set(mem, v, lists[i], value_list(mem));
+        if (!value_get(v, maps[i]))
+            value_set(mem, v, maps[i], value_map(mem));
+    }
+    if (!value_get(v, "alive"))
+        value_put_text(mem, v, "alive", alive_state_name(ALIVE_UNKNOWN));
+    if (!value_get(v, "available"))
+        value_put_bool(mem, v, "available", true);
+    if (!value_get(v, "admin"))
+        value_put_bool(mem, v, "admin", false);
     return v;
 }
 
@@ -117,6 +138,8 @@ static const struct value *node_value(struct server *s, const struct hook *h,
     for (size_t i = 0; hook_read_at(h, i, &path); i++)
         whole |= path.n >= 4 && memcmp(path.s, "node", 4) == 0 &&
                  (path.n == 4 || path.s[4] == '.') && !str_is(path, "node.name");
+    if (s->hooks->guest && s->hooks->guest->node == u->node)
+        return guest_value(s->hooks->guest, mem);
     if (whole)
         return view_node(s, mem, u->node);
     struct value *v = value_map(mem);

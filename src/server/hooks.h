@@ -37,14 +37,22 @@ void hook_settle(struct server *s);
 /* The group is about to close: what is due runs, what was never applied is dropped. */
 void hook_close(struct server *s);
 
-/* A plan with its ids reserved, about to be applied.  HOOK_ON_COMMIT: on_proposed and on_bind of
- * what it brings, then on_commit of what it brings or changes.  HOOK_ON_BIND: without on_commit.
- * HOOK_ON_PROPOSED: as HOOK_ON_BIND, but nothing is kept: would it be refused?  ERR_REFUSED names
- * role@node, the hook and its place; nothing has changed then. */
+/* A plan that is about to be applied, its ids reserved or not.  HOOK_ON_COMMIT: on_proposed and
+ * on_bind of what it brings, then on_commit of what it brings or changes.  HOOK_ON_BIND: without
+ * on_commit. HOOK_ON_PROPOSED: as HOOK_ON_BIND, but nothing is kept: would it be refused?
+ * ERR_REFUSED names role@node, the hook and its place; nothing has changed then. */
 int hook_before(struct server *s, enum hook_event event, const struct plan *plan, struct err *e);
-/* The system data that they want for a noderole of the plan, NULL: none.  Lent until the plan is
- * applied or dropped. */
-const struct value *hook_planned(struct server *s, uint32_t noderole);
+/* What hooks of the plan have set so far of the system data of one of its noderoles: NULL if none
+ * has; until the plan is applied or dropped. */
+const struct value *hook_planned_system(const struct server *s, uint32_t noderole);
+/* A plan for a node that is about to be made: would it be refused?  Nothing is kept. */
+struct hook_guest {
+    uint32_t node; /* the id it will have */
+    const char *name;
+    const struct value *body; /* what is asked for */
+};
+int hook_before_node(struct server *s, const struct hook_guest *guest, const struct plan *plan,
+                     struct err *e);
 /* The plan was applied and the inventory knows it: what hooks wanted joins the group. */
 void hook_after(struct server *s);
 /* It was not, whatever the reason. */

@@ -64,7 +64,7 @@ struct hook_trial { /* what hooks of a plan wanted, until it is applied */
     struct arena mem;
     VEC(struct hook_want) wants;
     VEC(struct hook_want) runs;
-    struct u64map first; /* noderole of the plan -> its first among wants; they follow each other */
+    struct u64map systems; /* noderole -> its system data as they will be */
     bool open;
 };
 struct hooks {
@@ -73,6 +73,7 @@ struct hooks {
     struct hook_stores *stores;
     VEC(struct hook_gone) gone;
     struct hook_trial trial;
+    const struct hook_guest *guest; /* a node that is not there yet; NULL: none */
     struct hook_figures figures;
     struct strmap slow;
     uint64_t slow_us; /* what takes longer is named */
@@ -86,7 +87,9 @@ void hook_perform(struct server *s, const struct hook *h, const struct hook_subj
 /* A failure that must not stop anything: logged, journalled, counted. */
 void hook_failed(struct server *s, enum hook_event event, const struct hook_subject *u,
                  const struct err *why);
-/* "role@node" or "role" */
+/* Also of a node that is not there yet. */
+const char *hook_node_name(struct server *s, uint32_t node);
+/* "role@node" */
 const char *hook_subject_name(struct server *s, const struct hook_subject *u, struct arena *mem);
 /* The noderole of a role on a node; 0 if none lives there.  Empty: those of the subject. */
 uint32_t hook_target(struct server *s, const struct hook_subject *u, struct str role,

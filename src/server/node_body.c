@@ -103,6 +103,7 @@ static void body_save(struct server *s, const struct server_call *c, struct row_
     struct event changed = {.kind = EVENT_NODE_CHANGED, .id = row->id};
     struct commit_note note = server_note(c, NULL);
     commit_inventory(s->commit, &changed, &note);
+    data_node_changed(s, row->id);
     server_touch(s);
 }
 

@@ -45,10 +45,12 @@ static void default_roles(const struct server *s, const struct catalog *c, bool 
 }
 
 /* The plan of a node that gets the next id; NULL if nodes are made bare. */
-static int default_plan(struct server *s, const struct server_call *c, const char *name, bool admin,
-                        struct bind_request *req, struct plan **ret_plan, struct err *e)
+static int default_plan(struct server *s, const struct server_call *c, const char *name,
+                        const struct value *body, struct bind_request *req, struct plan **ret_plan,
+                        struct err *e)
 {
     const struct catalog *catalog = s->catalog ? s->catalog : s->builtin;
+    bool admin = value_as_bool(value_get(body, "admin"), false);
     struct world world;
     if (!s->opts->node_defaults)
         return 0;
@@ -59,6 +61,10 @@ static int default_plan(struct server *s, const struct server_call *c, const cha
     world_done(&world);
     if (rc >= 0 && (rc = wish_check(s, SYSTEM, *ret_plan, e)) >= 0)
         rc = face_plan_room(s, *ret_plan, e);
+    if (rc >= 0) { /* a hook that refuses does so before there is a node */
+        struct hook_guest guest = {anneal_node_end(s->engine), name, body};
+        rc = hook_before_node(s, &guest, *ret_plan, e);
+    }
     return rc < 0 ? err_wrap(e, "node %s", name) : 0;
 }
 
@@ -150,8 +156,7 @@ int node_make(struct server *s, const struct server_call *c, const char *name,
         err_at(e, "/name");
         return err_hint(e, "change it with `anneal node set %s`", name);
     }
-    bool admin = value_as_bool(value_get(body, "admin"), false);
-    if ((rc = default_plan(s, c, name, admin, &req, &plan, e)) < 0 ||
+    if ((rc = default_plan(s, c, name, body, &req, &plan, e)) < 0 ||
         (rc = engine_add(s, c, name, body, e)) < 0)
         return rc;
     inventory_add_node(&s->inv, id, str_of(name));

@@ -81,6 +81,8 @@ static void act(struct sim *s, const struct hook_turn *t)
 static void turn(void *ctx, const struct hook_turn *t)
 {
     struct sim *s = ctx;
+    if (s->report->failed)
+        return;
     if (is_mirror(t->id))
         mirror(s, t);
     if (t->id % ACTOR_EACH == 0 && acting >> t->event & 1 && s->phase == PHASE_CHAOS)
@@ -90,7 +92,7 @@ static void turn(void *ctx, const struct hook_turn *t)
 static void rerun(void *ctx, const uint32_t *ids, uint32_t n)
 {
     struct sim *s = ctx;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n && !s->report->failed; i++) {
         struct noderole_view v;
         struct operation_view op;
         if (i && ids[i] <= ids[i - 1])

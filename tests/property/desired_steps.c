@@ -401,11 +401,14 @@ static void step_repair(struct run *x)
         if (!abandon && one_in(&x->d, 2))
             b->bad = b->bad_down = false;
         run_log(x, "%s %d; ", abandon ? "abandon" : "retry", id);
-        if (real_step(&x->r,
-                      (struct event){.kind = abandon ? EVENT_ABANDON : EVENT_RETRY_NODEROLE,
-                                     .id = (uint32_t)id},
-                      &e) < 0)
-            run_wrong(x, "retry: %s", e.text);
+        bool in_vain = !b->leaving && !naive_parents_in(x->v, id); /* nothing would run */
+        struct event ev = {.kind = abandon ? EVENT_ABANDON : EVENT_RETRY_NODEROLE,
+                           .id = (uint32_t)id};
+        int rc = real_step(&x->r, ev, &e);
+        if (rc != (in_vain ? -ERR_CONFLICT : 0))
+            run_wrong(x, "retry: %s", rc < 0 ? e.text : "it was not refused");
+        if (in_vain)
+            continue;
         if (abandon)
             b->bad_down = false;
         naive_retry(x->v, id);

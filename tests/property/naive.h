@@ -166,6 +166,8 @@ void naive_settle(struct naive *v, naive_word_f *word, void *ctx);
  * engine.  False if that is impossible. */
 bool naive_catch_up(struct naive *v, naive_word_f *word, void *ctx, bool quiet);
 void naive_retry(struct naive *v, int id);
+/* Are all whose need counts in service? */
+bool naive_parents_in(const struct naive *v, int id);
 const char *naive_state(const struct naive *v, int id);
 
 /* --- visible data (naive_sight.c) --- */

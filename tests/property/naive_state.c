@@ -88,7 +88,7 @@ static void run(struct naive *v, int id, const char *inputs, naive_word_f *word,
     b->unsure = false;
 }
 
-static bool parents_are_in(const struct naive *v, int id)
+bool naive_parents_in(const struct naive *v, int id)
 {
     const struct being *b = &v->beings[id];
     bool all = true;
@@ -101,7 +101,7 @@ static bool parents_are_in(const struct naive *v, int id)
 static bool settle_one(struct naive *v, int id, naive_word_f *word, void *ctx)
 {
     struct being *b = &v->beings[id];
-    bool parents_in = parents_are_in(v, id), was_in = b->in_service;
+    bool parents_in = naive_parents_in(v, id), was_in = b->in_service;
     if (b->failed || !parents_in) {
         /* An ancestor fails while this one runs, and which is first is chance. */
         if (b->bad && b->could_run)
@@ -137,7 +137,7 @@ static int next_by_cohort(const struct naive *v, int after)
 void naive_settle(struct naive *v, naive_word_f *word, void *ctx)
 {
     for (int id = 1; id < v->end; id++)
-        v->beings[id].could_run = v->beings[id].exists && parents_are_in(v, id);
+        v->beings[id].could_run = v->beings[id].exists && naive_parents_in(v, id);
     for (bool moved = true; moved;) {
         moved = false;
         for (int id = 0; (id = next_by_cohort(v, id));)

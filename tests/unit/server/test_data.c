@@ -271,12 +271,15 @@ static void test_user_and_system(struct rig *g)
     is_settled(g, "after system data");
     rig_refuse(g, server_noderole_data, ERR_INVALID, "/net/domain",
                (struct rig_ask){.id = rig_id(g, dns), .body = "{'net': {'domain': 7}}"});
-    is_int(data_check_role(g->server, str_of("dns"), rig_json(g, "{'net': {'domain': 7}}"), &e),
+    is_int(data_check_role(g->server->catalog, str_of("dns"), rig_json(g, "{'net': {'domain': 7}}"),
+                           &e),
            -ERR_INVALID, "data of a deployment role are checked");
     is_text(e.at, "/net/domain", "at the path of the attribute");
-    is_int(data_check_role(g->server, str_of("dns"), rig_json(g, "{'net': {'domain': 'x'}}"), &e),
+    is_int(data_check_role(g->server->catalog, str_of("dns"),
+                           rig_json(g, "{'net': {'domain': 'x'}}"), &e),
            0, "good ones pass");
-    is_int(data_check_role(g->server, str_of("dn"), NULL, &e), -ERR_UNKNOWN_NAME, "of some role");
+    is_int(data_check_role(g->server->catalog, str_of("dn"), NULL, &e), -ERR_UNKNOWN_NAME,
+           "of some role");
     has_text(e.hint, "dns", "or the one that was meant");
 }
 
@@ -523,10 +526,8 @@ static void test_node(struct rig *g)
 {
     rig_bind(g, "racked", "n2.t");
     answer(g, "racked", "n2.t", "", "");
-    uint32_t node = inventory_node_find(&g->server->inv, "n2.t");
     rig_do(g, server_node_patch, "Node",
            (struct rig_ask){.id = "n2.t", .body = "{'labels': {'rack': 'r7'}, 'note': 'hidden'}"});
-    data_node_changed(g->server, node);
     rig_settle(g);
     is_state(g, "racked", "n2.t", NODEROLE_STALE);
     has_text(sent_to(g, "racked", "n2.t"), "\"rack\":\"r7\"",

@@ -137,8 +137,7 @@ static void test_catalog(const char *dir)
                                                   c->roles[i].name.s)});
     rig_settle(&g);
     for (uint32_t i = 0; i < c->n_roles; i++) {
-        if (c->roles[i].barclamp != CATALOG_NONE) /* built in */
-            all_of_role(&g, &c->roles[i], c->barclamps[c->roles[i].barclamp].hooks);
+        all_of_role(&g, &c->roles[i], catalog_role_shared_hooks(c, &c->roles[i]));
         all_of_role(&g, &c->roles[i], c->roles[i].hooks);
     }
     rig_settle(&g);

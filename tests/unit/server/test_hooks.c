@@ -250,7 +250,8 @@ static void test_removed(void)
                    "  - name: net\n"
                    "    jig: local\n"
                    "    attributes: {range: {schema: {type: object},"
-                   " default: {first: 10.0.0.1, last: 10.0.0.1}}}\n"
+                   " default: {first: 10.0.0.1, last: 10.0.0.1}},"
+                   " address: {schema: {type: string}}}\n"
                    "    actions: {converge: [{name: n, params: {}}]}\n"
                    "    hooks:\n"
                    "      on_bind: address_from_range\n"
@@ -268,6 +269,8 @@ static void test_removed(void)
     finish(&g, "other", "n2.t", OUTCOME_OK);
     rig_bind(&g, "net", "n1.t");
     finish(&g, "net", "n1.t", OUTCOME_OK);
+    is_int(view_of(&g, "net", "n1.t").state, NODEROLE_ACTIVE,
+           "what a hook set before the first run is no reason for another");
     const char *more = "{'bindings': [{'role': 'net', 'nodes': 'n2.t'}]}";
     rig_refuse(&g, server_deployment_bind, ERR_REFUSED, "no address is left",
                (struct rig_ask){.id = "system", .body = more});
@@ -447,6 +450,36 @@ static void test_nodes(void)
     rig_close(&g);
 }
 
+/* What every new node gets may be refused: then there is no node. */
+static void test_discovery(void)
+{
+    struct rig g;
+    rig_open(&g);
+    g.opts.node_defaults = true;
+    rig_catalog_of(
+        &g, HEAD "roles:\n"
+                 "  - name: seen\n"
+                 "    jig: local\n"
+                 "    flags: [discovery]\n"
+                 "    actions: {converge: [{name: s, params: {}}]}\n"
+                 "    hooks:\n"
+                 "      on_bind:\n"
+                 "        - {when: node.labels.bad is defined, refuse: \"'no ' ~ noderole.name\"}\n"
+                 "        - {store: seen/(node.name), to: node.alive ~ node.groups|length}\n"
+                 "      on_node_create: [{set: created, to: bound.seen, of: seen}]\n");
+    uint32_t nodes = anneal_node_end(g.server->engine);
+    rig_refuse(&g, server_node_create, ERR_REFUSED, "seen@n1.t: no seen@n1.t",
+               (struct rig_ask){.body = "{'name': 'n1.t', 'labels': {'bad': 'yes'}}"});
+    is_int(anneal_node_end(g.server->engine), nodes, "a node that is refused is not there");
+    is_text(store_of(&g, "seen"), "{}", "nor is anything that hooks kept of it");
+    rig_node(&g, "n1.t", "");
+    rig_settle(&g);
+    is_text(store_of(&g, "seen"), "{\"seen\":{\"n1.t\":\"alive0\"}}", "one that is not, is");
+    is_text(system_of(&g, "seen", "n1.t"), "{\"created\":[\"n1.t\"]}",
+            "and is told when its roles are bound");
+    rig_close(&g);
+}
+
 int main(void)
 {
     test_transitions();
@@ -457,5 +490,6 @@ int main(void)
     test_rounds();
     test_slow();
     test_nodes();
+    test_discovery();
     return tap_done();
 }
