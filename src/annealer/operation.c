@@ -128,6 +128,24 @@ static int retry_nothing(struct err *e, const char *what, uint32_t id)
                        "`anneal task resolve`");
 }
 
+/* A retry that could only wait: what it needs has to be put right first.  A whole operation is
+ * retried without asking, since that reaches both. */
+static int retry_in_vain(const struct anneal *a, uint32_t id, struct err *e)
+{
+    const struct noderole *nr = &a->noderoles.at[id];
+    if (nr->state != NODEROLE_ERROR || nr->target != TARGET_RUNNING || nr->parents_out == 0 ||
+        (nr->flags & NODEROLE_F_PHASED))
+        return 0;
+    uint32_t n, i = 0;
+    const uint32_t *parents = graph_in(&a->need, id, &n);
+    while (i + 1 < n && noderole_in_service(a->noderoles.at[parents[i]].state,
+                                            a->noderoles.at[parents[i]].target))
+        i++;
+    err_set(e, ERR_CONFLICT, "noderole %u needs noderole %u, which is not in service", id,
+            parents[i]);
+    return err_hint(e, "retry that one first, or their operation as a whole");
+}
+
 static int retry_operation(struct anneal *a, uint32_t op, struct err *e)
 {
     uint32_t n = 0;
@@ -343,6 +361,7 @@ static int data_set(struct anneal *a, const struct event *ev, struct err *e)
 
 int operation_event(struct anneal *a, const struct event *ev, struct err *e)
 {
+    int r;
     switch ((int)ev->kind) {
     case EVENT_OPERATION_ADD: return add(a, ev, e);
     case EVENT_RERUN: return rerun(a, ev, e);
@@ -351,6 +370,8 @@ int operation_event(struct anneal *a, const struct event *ev, struct err *e)
     case EVENT_RETRY_NODEROLE:
         if (!noderole_exists(a, ev->id))
             return err_set(e, ERR_NOT_FOUND, "no noderole %u", ev->id);
+        if ((r = retry_in_vain(a, ev->id, e)) < 0)
+            return r;
         return operation_retry_noderole(a, ev->id) ? 0 : retry_nothing(e, "noderole", ev->id);
     case EVENT_RETRY_TASK:
     case EVENT_POKE:

@@ -204,8 +204,10 @@ static int picture_renew(struct follow *f, struct err *e)
     struct progress old = f->now, new;
     arena_init(&f->mem);
     f->fetched_ms = clock_of(f);
+    f->dirty = false; /* before the look: an event that comes meanwhile asks for another */
     int rc = picture_fetch(f, &new, e);
     if (rc) {
+        f->dirty = true;
         arena_done(&f->mem);
         f->mem = old_mem;
         return rc;
@@ -214,7 +216,6 @@ static int picture_renew(struct follow *f, struct err *e)
         ended_show(f, &old, &new);
     arena_done(&old_mem);
     f->now = new;
-    f->dirty = false;
     picture_show(f);
     return 0;
 }

@@ -306,8 +306,9 @@ static void change_say(struct cli *c, const struct value *v)
 static void conflict_say(struct cli *c, const struct value *v)
 {
     const char *node = value_as_text(value_get(v, "node"), NULL);
-    cli_say(c, "  ! %s%s%s  changed here and, differently, since it was proposed",
+    cli_say(c, "  ! %s%s%s  changed by others since this was proposed; committed and proposed are:",
             value_as_text(value_get(v, "role"), ""), node ? "@" : "", node ? node : "");
+    data_say(c, value_get(v, "head"), value_get(v, "proposal"));
 }
 
 static const char *side_name(struct cli *c, const struct value *v)

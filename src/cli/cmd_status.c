@@ -69,6 +69,11 @@ static void head_draw(struct cli *c, struct pen *pen, const struct value *v)
     pen_put(pen, STYLE_BOLD, "anneald %s", value_as_text(value_get(v, "version"), "?"));
     pen_put(pen, STYLE_PLAIN, " at %s, up %s", http_base(c->http), up);
     pen_end(pen);
+    const char *state = value_as_text(value_get(v, "state"), "?");
+    pen_put(pen, STYLE_DIM, "state");
+    pen_to(pen, 11);
+    pen_put(pen, term_state_style(state), "%s", state);
+    pen_end(pen);
     pen_put(pen, STYLE_DIM, "catalog");
     pen_to(pen, 11);
     if (count_at(v, "catalog"))

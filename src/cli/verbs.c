@@ -214,7 +214,7 @@ const struct cli_verb cli_verbs[] = {
               {"ROLE=SELECTOR", KIND_BINDING, ARG_MANY, "a role and the nodes it shall leave",
                NULL}},
      .opts = OPTS(FLAG("cascade", 0, "with everything that needs it"),
-                  FLAG("dry-run", 'n', "show what would go, change nothing"),
+                  FLAG("dry-run", 'n', "count what would go, change nothing"),
                   PICK("class", "CLASS", classes, "how urgent it is"),
                   OPT("title", "TEXT", KIND_TEXT, "a title for the operation")),
      .about = "Children before parents, each by its role's stop and remove actions.  Refused while "

@@ -32,7 +32,7 @@ static void send(struct server *s, const struct taskmsg *m)
 }
 
 /* It cannot even be told what it sees: answered for, as a worker would. */
-static void refuse_task(struct server *s, const struct dispatch *d, const struct err *why)
+static void refuse_task(struct server *s, const struct dispatch *d, const char *why)
 {
     struct event ev = {.kind = EVENT_RESULT,
                        .id = d->task,
@@ -42,8 +42,7 @@ static void refuse_task(struct server *s, const struct dispatch *d, const struct
                        .exit_code = -1};
     struct commit_note note = server_note(NULL, NULL);
     struct err e;
-    note.text = why->text;
-    log_err(LOG_ERROR, "task.data", why);
+    note.text = why;
     if (server_apply(s, &ev, &note, NULL, &e) < 0)
         lease_hold(s->lease, d->task, d->attempt, server_now(s)); /* not now: it will be lost */
 }
@@ -56,13 +55,18 @@ static void send_task(struct server *s, struct data_look *look, struct arena *me
     if (!anneal_task(s->engine, d->task, &t) ||
         !anneal_attempt_open(s->engine, d->task, d->attempt))
         return; /* lost or stopped in the meantime */
+    if (!t.noderole || (t.superseded_runs && d->asks == 0)) { /* nobody wants what it would do */
+        refuse_task(s, d, "it was replaced before it was sent");
+        return;
+    }
     anneal_noderole(s->engine, t.noderole, &nr);
     const struct inv_def *def = &s->inv.defs.at[t.def];
     char key[64], digest[DIGEST_HEX];
     struct data_parts parts;
     struct err e;
     if (data_send_render(look, t.noderole, mem, &parts, &e) < 0) {
-        refuse_task(s, d, &e);
+        log_err(LOG_ERROR, "task.data", &e);
+        refuse_task(s, d, e.text);
         return;
     }
     snprintf(key, sizeof key, "t%u-g%u", d->task, nr.generation);

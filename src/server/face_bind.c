@@ -11,7 +11,7 @@
 #include "base/digest.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "server/server_i.h"
+#include "server/enact.h"
 
 /* ---- catalog ---- */
 
@@ -191,12 +191,37 @@ static struct value *new_noderoles(struct arena *mem, const struct plan *p, bool
     return list;
 }
 
+/* One that is wanted again while it is on its way out comes back as itself. */
+static bool comes_back(struct server *s, const struct plan *p)
+{
+    for (uint32_t i = 0; i < p->n_noderoles; i++) {
+        uint32_t role = desire_role_find(s->desire, p->noderoles[i].role), going = 0;
+        if (role)
+            (void)wish_live(s, snapshot_key(role, p->noderoles[i].node), &going);
+        if (going)
+            return true;
+    }
+    return false;
+}
+
+static int bind_apply(struct server *s, const struct server_call *c, const struct bind_request *req,
+                      struct plan *plan, const char *title, uint32_t *ret_op, struct err *e)
+{
+    int class = start_class_find(value_as_text(value_get(c->body, "class"), "normal"));
+    struct face_work work = {"bind", title, (enum start_class) class, 0, 0, NULL};
+    if (comes_back(s, plan))
+        return enact_bindings(s, c, req, title, ret_op, e);
+    int rc = wish_check(s, req->deployment, plan, e);
+    if (rc >= 0)
+        rc = face_plan_apply(s, c, plan, &work, ret_op, e);
+    return rc < 0 ? rc : wish_bound(s, c, req, plan, title, *ret_op, e);
+}
+
 int server_deployment_bind(struct server *s, const struct server_call *c, struct server_reply *r,
                            struct err *e)
 {
     uint32_t id = inventory_deployment_find(&s->inv, c->id[0]), op = 0;
     bool dry = value_as_bool(value_get(c->body, "dry_run"), false);
-    int class = start_class_find(value_as_text(value_get(c->body, "class"), "normal"));
     struct bind_request req = {.deployment = id};
     struct bind_item *items;
     SCOPED(plan) *plan = NULL;
@@ -224,18 +249,14 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
     if (!title)
         title = arena_printf(c->mem, "bind %u noderoles in %s", plan->n_noderoles,
                              s->inv.deployments.at[id].name);
-    struct face_work work = {"bind", title, (enum start_class) class, 0, 0, NULL};
-    if (dry && (rc = face_plan_try(s, plan, e)) < 0)
-        return rc;
-    if (!dry && ((rc = wish_check(s, id, plan, e)) < 0 ||
-                 (rc = face_plan_apply(s, c, plan, &work, &op, e)) < 0 ||
-                 (rc = wish_bound(s, c, &req, plan, title, op, e)) < 0))
+    rc = dry ? face_plan_try(s, plan, e) : bind_apply(s, c, &req, plan, title, &op, e);
+    if (rc < 0)
         return rc;
     struct value *v = value_map(c->mem);
-    value_set(c->mem, v, "operation", dry ? value_null(c->mem) : view_operation(s, c->mem, op));
+    value_set(c->mem, v, "operation", op ? view_operation(s, c->mem, op) : value_null(c->mem));
     value_set(c->mem, v, "steps", steps ? planner_steps_value(c->mem, steps) : value_list(c->mem));
     value_set(c->mem, v, "noderoles",
-              new_noderoles(c->mem, plan, !dry && plan->n_noderoles <= 10000));
+              new_noderoles(c->mem, plan, plan->rebased && !dry && plan->n_noderoles <= 10000));
     value_put_int(c->mem, v, "tasks", plan->n_tasks);
     r->body = v;
     r->accepted = !dry;

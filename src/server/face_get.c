@@ -143,6 +143,20 @@ static struct value *store_value(struct server *s, struct arena *a)
     return v;
 }
 
+/* One word for whoever waits until all is done: the first of these that holds.  What waits for
+ * something is not finished, whatever it waits for. */
+static const char *all_told(const uint64_t *noderoles, const uint64_t *tasks)
+{
+    if (noderoles[NODEROLE_ERROR])
+        return "failed";
+    if (noderoles[NODEROLE_TRANSITION] || tasks[TASK_RUNNING] || tasks[TASK_WAITING])
+        return "working";
+    if (noderoles[NODEROLE_TODO] || noderoles[NODEROLE_BLOCKED] || noderoles[NODEROLE_STALE] ||
+        noderoles[NODEROLE_REMOVING])
+        return "scheduled";
+    return "finished";
+}
+
 int server_status(struct server *s, const struct server_call *c, struct server_reply *r,
                   struct err *e)
 {
@@ -159,6 +173,7 @@ int server_status(struct server *s, const struct server_call *c, struct server_r
     for (int i = 0; i < TASK_STATE_COUNT; i++)
         value_put_int(a, by_task, task_state_name((enum task_state)i), (int64_t)tasks[i]);
     value_put_text(a, v, "version", ANNEAL_VERSION);
+    value_put_text(a, v, "state", all_told(noderoles, tasks));
     value_put_int(a, v, "uptime_ms", now > s->started_ms ? (int64_t)(now - s->started_ms) : 0);
     value_put_int(a, v, "group", (int64_t)s->durable_group);
     value_put_int(a, v, "journal", (int64_t)server_events_last(s));

@@ -6,7 +6,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "server/revision.h"
+#include "server/enact.h"
 #include "server/rollback.h"
 
 static int deployment_named(struct server *s, const struct server_call *c, uint32_t *ret_id,
@@ -213,8 +213,10 @@ static int tell_conflicts(struct server *s, const struct server_call *c, const s
                    view_key_name(s, c->mem, snapshot_key(list->at[i].role, list->at[i].node)));
     err_set(e, ERR_CONFLICT, "changed here and, since this was proposed, by others: %s%s",
             buf_str(&names).s, list->n > 5 ? " ..." : "");
-    return err_hint(e, "`anneal deployment diff %s` shows both; recall and propose again",
-                    s->inv.deployments.at[p->deployment].name);
+    return err_hint(
+        e,
+        "`anneal deployment diff %s` shows both; edit yours to theirs, or recall and propose again",
+        s->inv.deployments.at[p->deployment].name);
 }
 
 /* Whoever goes back wants that catalog; else nobody wants an older one than there is. */
@@ -320,25 +322,13 @@ int server_deployment_unbind(struct server *s, const struct server_call *c, stru
     if ((rc = catalog_generation(s, head ? head->catalog : 0, &catalog, e)) < 0)
         return rc;
     draft_open(&d, s, c->mem, catalog, id, head);
-    rc = unbind_all(&d, c, e);
-    if (rc >= 0)
-        rc = revision_make(&rev, s, c->mem, catalog, id, d.map, false, e);
-    if (!title && rc >= 0)
-        title = arena_printf(c->mem, "unbind %u noderole%s in %s", rev.diff.n_removed,
-                             rev.diff.n_removed == 1 ? "" : "s", s->inv.deployments.at[id].name);
-    if (rc >= 0 && !dry && !revision_is_empty(&rev))
-        rc = revision_apply(&rev, c, "unbind", title, &op, e);
+    if ((rc = unbind_all(&d, c, e)) < 0)
+        draft_drop(&d);
+    else
+        rc = enact(&d, c, "unbind", title, dry, &rev, &op, e);
     if (rc >= 0 && !dry) {
-        struct desire_author by = wish_author(s, c, title);
-        by.catalog = catalog->number;
-        desire_hold(s->desire);
-        desire_advance_to(s->desire, id, draft_take(&d), &by, op);
-        rc = revision_settle(&rev, c, e);
-        desire_release(s->desire);
         r->accepted = op != 0;
         r->group = commit_open_group(s->commit);
-    } else {
-        draft_drop(&d);
     }
     if (rc >= 0)
         r->body = outcome(s, c, &rev, op, dry);

@@ -1,7 +1,8 @@
 /* node_move.c - another home deployment for a node, and what goes along
  *
  * A noderole of the old home goes along if neither it nor anything that needs it has ever run:
- * nobody has seen it there.  Everything else stays where it works, and is told.  Like all that
+ * nobody has seen it there.  Everything else stays where it works, and is told.  What is in the
+ * system deployment belongs to the node wherever it is at home, and is not touched.  Like all that
  * comes and goes with nodes this amends the heads of both deployments and makes no history.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -64,7 +65,7 @@ int node_move(struct server *s, const struct server_call *c, uint32_t node, uint
     desire_hold(s->desire);
     for (uint32_t id = anneal_node_first_noderole(s->engine, node); id && rc >= 0;
          id = anneal_node_next_noderole(s->engine, id)) {
-        if (s->inv.noderoles.at[id].deployment != from)
+        if (s->inv.noderoles.at[id].deployment != from || from == DEPLOYMENT_SYSTEM)
             continue;
         if (!goes_along(s, id)) {
             value_add(c->mem, left, value_text(c->mem, view_noderole_name(s, c->mem, id)));

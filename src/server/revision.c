@@ -349,28 +349,6 @@ int revision_apply(struct revision *r, const struct server_call *c, const char *
     return rc < 0 ? rc : face_plan_apply(r->server, c, r->plan, &work, ret_op, e);
 }
 
-/* An entry of the head with the parents that its noderole really got; NULL: one fewer. */
-static int settle_loss(struct revision *r, const struct desire_author *by,
-                       const struct revision_loss *loss, struct err *e)
-{
-    uint32_t home = r->server->inv.noderoles.at[loss->child].deployment;
-    const struct snapshot *head = desire_head(r->server->desire, home);
-    uint64_t key = wish_key(r->server, loss->child);
-    struct snapshot_entry t = {0};
-    int rc = head ? snapshot_find_key(r->mem, head->root, key, &t, e) : 0;
-    if (rc <= 0)
-        return rc;
-    uint64_t *parents = arena_new(r->mem, uint64_t, t.n_parents);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < t.n_parents; i++)
-        if (t.parents[i] != loss->parent)
-            parents[n++] = t.parents[i];
-    t.parents = parents;
-    t.n_parents = n;
-    return desire_amend(r->server->desire, home, by, snapshot_key_role(key), snapshot_key_node(key),
-                        &t, e);
-}
-
 int revision_settle(struct revision *r, const struct server_call *c, struct err *e)
 {
     struct desire_author by = wish_author(r->server, c, "");
@@ -381,6 +359,7 @@ int revision_settle(struct revision *r, const struct server_call *c, struct err 
     for (uint32_t i = 0; i < r->plan->n_needs && rc >= 0; i++)
         rc = wish_one_more_parent(r->server, c, &by, &r->plan->needs[i], e);
     for (size_t i = 0; i < r->losses.n && rc >= 0; i++)
-        rc = settle_loss(r, &by, &r->losses.at[i], e);
+        rc = wish_one_parent_less(r->server, c, &by, r->losses.at[i].child, r->losses.at[i].parent,
+                                  e);
     return rc < 0 ? rc : 0;
 }

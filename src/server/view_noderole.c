@@ -90,6 +90,10 @@ struct value *view_deployment(struct server *s, struct arena *a, uint32_t id)
     value_put_text(a, v, "description", value_as_text(value_get(body, "description"), ""));
     value_put_text(a, v, "created_at", view_time(a, d->created_ms));
     value_set(a, v, "noderoles", states);
+    const struct snapshot *head = desire_head(s->desire, id);
+    const struct snapshot *proposal = desire_proposal(s->desire, id);
+    value_set(a, v, "head", head ? value_int(a, head->number) : value_null(a));
+    value_set(a, v, "proposal", proposal ? value_int(a, proposal->number) : value_null(a));
     value_put_int(a, v, "rev", d->rev);
     return v;
 }

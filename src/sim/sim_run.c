@@ -67,7 +67,10 @@ static bool healed(const struct sim *s)
     for (int i = 0; i < NODEROLE_STATE_COUNT; i++)
         if (i != NODEROLE_ACTIVE && noderoles[i] > 0)
             return false;
-    return lease_count(v->lease) == 0;
+    /* A lease that just ran out is no more, but the loss that follows from it is still to come. */
+    uint32_t used = 0;
+    (void)anneal_capacity(v->engine, &used);
+    return lease_count(v->lease) == 0 && used == 0;
 }
 
 static void wedge_write(struct sim *s, struct buf *b)

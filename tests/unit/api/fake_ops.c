@@ -559,7 +559,8 @@ int server_status(struct server *s, const struct server_call *c, struct server_r
                   struct err *e)
 {
     return document(s, c, "status",
-                    "{\"version\":\"0\",\"uptime_ms\":1,\"group\":0,\"journal\":0,\"catalog\":1,"
+                    "{\"version\":\"0\",\"state\":\"finished\",\"uptime_ms\":1,\"group\":0,"
+                    "\"journal\":0,\"catalog\":1,"
                     "\"nodes\":{\"alive\":3},\"noderoles\":{\"ACTIVE\":1},\"tasks\":{\"DONE\":1},"
                     "\"operations\":[],\"workers\":1,\"stalled\":false,\"suspect\":false,"
                     "\"store\":{\"bytes\":4096,\"check\":\"ok\",\"checking\":false,"

@@ -40,7 +40,8 @@ struct fake *cluster_new(void);
     "\"exit_code\":3,\"started_at\":\"2023-11-14T22:13:00.000Z\","                                 \
     "\"ended_at\":\"2023-11-14T22:13:10.000Z\",\"asks\":0,\"note\":null,\"superseded\":false}"
 #define STATUS_JSON                                                                                \
-    "{\"version\":\"9.9\",\"uptime_ms\":276000000,\"group\":10,\"journal\":1000,\"catalog\":7,"    \
+    "{\"version\":\"9.9\",\"state\":\"failed\",\"uptime_ms\":276000000,\"group\":10,"              \
+    "\"journal\":1000,\"catalog\":7,"                                                              \
     "\"nodes\":{\"alive\":6,\"away\":1,\"dead\":1},\"noderoles\":{\"ACTIVE\":298,\"ERROR\":2},"    \
     "\"tasks\":{\"RUNNING\":12,\"FAILED\":1},\"operations\":[" OPERATION_JSON(                     \
         "running", 1, 0, 1) "],\"workers\":2,\"stalled\":false,\"suspect\":false,"                 \

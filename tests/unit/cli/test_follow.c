@@ -155,6 +155,30 @@ static void test_losses(void)
     case_done(&c);
 }
 
+/* The event comes while the look that it is about is under way, and that look still sees the old
+ * state: it takes another one, not the silence that ends a dead stream. */
+static void test_overtaken(void)
+{
+    static const struct fake_step events[] = {{FAKE_SEND, ": hello\n\n", 0},
+                                              {FAKE_AWAIT, op_route, 2},
+                                              {FAKE_SEND, "id: 1\ndata: {}\n\n", 0},
+                                              {FAKE_HOLD, NULL, 0}};
+    for (int tty = 0; tty < 2; tty++) {
+        struct cli_case c = {.server = cluster_new(), .tty = tty};
+        fake_off(c.server, op_route);
+        fake_off(c.server, "GET /v1/events");
+        fake_on(c.server, op_route, 200, OPERATION_JSON("running", 1, 0, 1));
+        fake_on_after(c.server, op_route, 2, 200, OPERATION_JSON("running", 2, 0, 1));
+        fake_on(c.server, op_route, 200, OPERATION_JSON("succeeded", 4, 0, 0));
+        fake_stream(c.server, "/v1/events", "text/event-stream", events, COUNT(events));
+        is_int(case_run(&c, "operation watch 3"), 0, "an event during a look (terminal: %d)", tty);
+        has_text(c.out, "operation 3 succeeded", "makes it look again (terminal: %d)", tty);
+        is_int(fake_count(c.server, "GET /v1/events"), 1, "at once (terminal: %d)", tty);
+        fake_free(c.server);
+        case_done(&c);
+    }
+}
+
 static void test_trouble(void)
 {
     static const struct fake_step events[] = {{FAKE_SEND, ": hello\n\n", 0},
@@ -257,6 +281,7 @@ int main(void)
     test_live();
     test_timeout();
     test_losses();
+    test_overtaken();
     test_trouble();
     test_watch();
     test_events();

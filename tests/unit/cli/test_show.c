@@ -28,8 +28,8 @@ static const struct {
                      "ID  ROLE  STATE  REASON  DEPLOYMENT  RUNS\n"
                      "12  web   ERROR  exit    prod           1\n"},
     {"group list", "NAME  NODES\ndb        3\n"},
-    {"deployment list", "NAME  PARENT  NODEROLES          DESCRIPTION\n"
-                        "prod  system  3 ACTIVE, 1 ERROR  production\n"},
+    {"deployment list", "NAME  PARENT  NODEROLES          HEAD  PROPOSAL  DESCRIPTION\n"
+                        "prod  system  3 ACTIVE, 1 ERROR     -         -  production\n"},
     {"deployment show prod", "name         prod\n"
                              "id           4\n"
                              "parent       system\n"
@@ -206,6 +206,7 @@ static void test_status(void)
     is_int(case_run(&c, "status"), 0, "the status screen");
     snprintf(golden, sizeof golden,
              "anneald 9.9 at %s, up 3d04h\n"
+             "state      failed\n"
              "catalog    generation 7\n"
              "store      14 MB, event 1000, check ok\n"
              "workers         2\n"

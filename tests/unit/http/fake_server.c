@@ -19,6 +19,7 @@
 struct answer {
     char *route, *headers, *body;
     int status; /* 0: drop */
+    int sends;  /* answered after so many */
     const struct fake_step *steps;
     size_t n_steps;
     bool used;
@@ -34,6 +35,7 @@ struct fake {
     pthread_mutex_t lock;
     pthread_cond_t news;
     bool stopping;
+    int sends; /* texts that streams have sent */
     VEC(struct answer *) answers;
     VEC(struct asked *) asked;
     VEC(pthread_t) threads;
@@ -101,6 +103,22 @@ static bool chunk_send(int fd, const char *text)
     return send_all(fd, b.data, b.len);
 }
 
+static void sent_note(struct fake *f)
+{
+    pthread_mutex_lock(&f->lock);
+    f->sends++;
+    pthread_cond_broadcast(&f->news);
+    pthread_mutex_unlock(&f->lock);
+}
+
+static void sent_await(struct fake *f, int sends)
+{
+    pthread_mutex_lock(&f->lock);
+    while (!f->stopping && f->sends < sends)
+        pthread_cond_wait(&f->news, &f->lock);
+    pthread_mutex_unlock(&f->lock);
+}
+
 /* Chunked, so that an end and a break are two things. */
 static void play(struct fake *f, const struct answer *a, int fd)
 {
@@ -117,6 +135,8 @@ static void play(struct fake *f, const struct answer *a, int fd)
             await(f, s, fd);
         else if (*s->text && !chunk_send(fd, s->text))
             return;
+        else
+            sent_note(f);
     }
     (void)chunk_send(fd, "");
 }
@@ -140,6 +160,7 @@ static bool answer_one(struct fake *f, const struct answer *a, int fd)
         play(f, a, fd);
         return false;
     }
+    sent_await(f, a->sends);
     buf_printf(&b, "HTTP/1.1 %d Answer\r\n%sContent-Length: %zu\r\n\r\n%s", a->status, a->headers,
                strlen(a->body), a->body);
     return send_all(fd, b.data, b.len);
@@ -271,6 +292,7 @@ void fake_free(struct fake *f)
     close(f->listener);
     pthread_mutex_lock(&f->lock);
     f->stopping = true;
+    pthread_cond_broadcast(&f->news);
     for (size_t i = 0; i < f->sockets.n; i++)
         if (f->sockets.at[i] >= 0)
             shutdown(f->sockets.at[i], SHUT_RDWR);
@@ -323,12 +345,20 @@ void fake_on_headers(struct fake *f, const char *route, int status, const char *
                                    .status = status});
 }
 
+void fake_on_after(struct fake *f, const char *route, int sends, int status, const char *body)
+{
+    const char *type = status >= 400 ? "Content-Type: application/problem+json\r\n"
+                                     : "Content-Type: application/json\r\n";
+    answer_add(f, &(struct answer){.route = (char *)route,
+                                   .headers = (char *)type,
+                                   .body = (char *)body,
+                                   .status = status,
+                                   .sends = sends});
+}
+
 void fake_on(struct fake *f, const char *route, int status, const char *body)
 {
-    fake_on_headers(f, route, status,
-                    status >= 400 ? "Content-Type: application/problem+json\r\n"
-                                  : "Content-Type: application/json\r\n",
-                    body);
+    fake_on_after(f, route, 0, status, body);
 }
 
 void fake_on_drop(struct fake *f, const char *route)

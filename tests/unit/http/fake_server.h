@@ -26,6 +26,9 @@ void fake_on(struct fake *f, const char *route, int status, const char *body);
  */
 void fake_on_headers(struct fake *f, const char *route, int status, const char *headers,
                      const char *body);
+/* As fake_on, but answered only when the streams' scripts have sent `sends` texts in all: what they
+ * told is with the client before the answer is. */
+void fake_on_after(struct fake *f, const char *route, int sends, int status, const char *body);
 /* Reads the request, then closes the connection without a word. */
 void fake_on_drop(struct fake *f, const char *route);
 /* Forgets all answers of a route. */

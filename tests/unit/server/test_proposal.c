@@ -335,6 +335,14 @@ static void second_thoughts(struct rig *g)
     run_all(g);
     has_text(states(g, "shop"), "store@n1:ACTIVE", "and is back");
     is_int(rig_noderole(g, "store", "n1"), id, "as itself");
+    rig_do(g, server_deployment_unbind, "CommitResult",
+           ASK(.id = "shop", .body = "{'bindings': [{'role': 'store', 'nodes': 'n1'}],"
+                                     " 'cascade': true}"));
+    bind(g, "shop", "store", "n1");
+    bind(g, "shop", "client", "n1");
+    run_all(g);
+    is_int(rig_noderole(g, "store", "n1"), id, "bound at once it comes back as itself, too");
+    has_text(states(g, "shop"), "client@n1:ACTIVE", "with who needs it");
     rig_settle(g);
     const char *before = states(g, "shop");
     rig_restart(g);
@@ -349,6 +357,11 @@ static void moved(struct rig *g)
 {
     rig_do(g, server_deployment_create, "Deployment", ASK(.body = "{'name': 'annex'}"));
     rig_do(g, server_node_patch, "Node", ASK(.id = "n1", .body = "{'deployment': 'shop'}"));
+    ok(!rig_at(g, "left_behind") && rig_noderole(g, "machine", "n1"),
+       "its machine is the system's");
+    rig_do(g, server_noderole_get, "Noderole",
+           ASK(.id = rig_id(g, rig_noderole(g, "machine", "n1"))));
+    is_text(rig_text(g, "deployment"), "system", "and stays there");
     g->if_match = "*";
     rig_do(g, server_deployment_recall, NULL, ASK(.id = "shop"));
     rig_node(g, "n9", ", 'deployment': 'shop'");

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# docs/tutorial.md, as written: every command, in order, and what it prints.
+. "$(dirname "$0")/lib.sh"
+
+# The page is read in a clone; this is one, with the programs that are built already.
+mkdir -p "$work/clone/build"
+cp -r "$top/quickstart" "$top/tools" "$top/examples" "$work/clone/" || exit 1
+ln -s "$bin" "$work/clone/build/bin"
+cd "$work/clone" || exit 1
+clone_finish() {
+    server_pid=$(cat "$work/clone/.quickstart/pid" 2>/dev/null)
+    finish
+}
+trap clone_finish EXIT
+trap 'exit 1' INT TERM HUP
+
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])') || exit 1
+export ANNEAL_SERVER=http://127.0.0.1:$port ANNEAL_BIN_DIR=$work/clone/build/bin
+unset ANNEAL_TOKEN_FILE ANNEAL_TOKEN
+python3 "$top/tests/e2e/tutorial.py" "${TUTORIAL:-$top/docs/tutorial.md}" 55

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Runs the commands of a page as written, in one shell, and compares what they print with what the page says.
+
+    tutorial.py PAGE SECONDS
+
+In the page's ```console blocks a line that begins with "$ " is a command, which a backslash at its end continues on the
+next line.  What follows is its output, both streams as they come: a line `...` stands for any number of lines, `...`
+inside a line for any text.  A command fails if and only if the page shows a line that begins with "anneal: ".
+One TAP point for each command; the commands run in the current directory and have SECONDS for all of it together.
+SPDX-License-Identifier: Apache-2.0
+"""
+import difflib
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+MARK = '==== end of output ===='
+
+
+class Step:
+    """One command of the page and what it should print."""
+
+    def __init__(self, line, command):
+        self.line, self.command, self.wanted = line, command, []
+
+
+def steps_read(path):
+    """The steps of a page, in order."""
+    steps, inside, more = [], False, False
+    with open(path, encoding='utf-8') as page:
+        for number, text in enumerate(page, 1):
+            text = text.rstrip()
+            if text.startswith('```'):
+                inside = not inside and text == '```console'
+            elif inside and more:
+                steps[-1].command += '\n' + text
+                more = text.endswith('\\')
+            elif inside and text.startswith('$ '):
+                steps.append(Step(number, text[2:]))
+                more = text.endswith('\\')
+            elif inside:
+                if not steps:
+                    sys.exit(f'{path}:{number}: output before the first command')
+                steps[-1].wanted.append(text)
+    return steps
+
+
+def line_pattern(line):
+    return '[^\n]*'.join(re.escape(part) for part in line.split('...'))
+
+
+def output_matches(wanted, got):
+    pattern = ''.join('(?:[^\n]*\n)*' if line == '...' else line_pattern(line) + '\n' for line in wanted)
+    return re.fullmatch(pattern, ''.join(line + '\n' for line in got)) is not None
+
+
+def output_difference(wanted, got):
+    """Lines of a diff in which what `...` stands for is no difference by itself."""
+    shown = [next((g for g in got if w != '...' and re.fullmatch(line_pattern(w), g)), w) for w in wanted]
+    return list(difflib.unified_diff(shown, got, 'the page', 'the command', lineterm='', n=1000))
+
+
+class Shell:
+    """A bash that keeps its variables from one command to the next."""
+
+    def __init__(self, seconds):
+        self.bash = subprocess.Popen(['bash', '--norc', '--noprofile'], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                     stderr=subprocess.STDOUT, text=True, start_new_session=True)
+        self.late = threading.Timer(seconds, os.killpg, (self.bash.pid, signal.SIGKILL))
+        self.late.start()
+
+    def run(self, command):
+        """(lines printed, exit status); the status is None if the time is over."""
+        quoted = "'" + command.replace("'", "'\\''") + "'"
+        try:
+            self.bash.stdin.write(f'eval {quoted} </dev/null\nprintf "\\n%s %s\\n" "{MARK}" $?\n')
+            self.bash.stdin.flush()
+        except BrokenPipeError:
+            return [], None
+        text = ''
+        for line in self.bash.stdout:
+            if line.startswith(MARK):
+                text = text[:-1]  # the newline before the mark
+                return [got.rstrip() for got in text.splitlines()], int(line.split()[-1])
+            text += line
+        return text.splitlines(), None
+
+    def close(self):
+        self.bash.stdin.close()
+        self.bash.wait()
+        self.late.cancel()
+
+
+def main():
+    steps = steps_read(sys.argv[1])
+    shell = Shell(float(sys.argv[2]))
+    failures = 0
+    for number, step in enumerate(steps, 1):
+        got, status = shell.run(step.command)
+        refused = any(line.startswith('anneal: ') for line in step.wanted)
+        good = status is not None and (status != 0) == refused and output_matches(step.wanted, got)
+        failures += not good
+        first = step.command.split('\n')[0].replace('#', '\\#')
+        print(f'{"ok" if good else "not ok"} {number} - line {step.line}: {first}', flush=True)
+        if not good:
+            ending = 'it did not end in time' if status is None else f'its exit status is {status}'
+            for line in [f'$ {step.command}', ending] + output_difference(step.wanted, got):
+                print('#   ' + line.replace('\n', '\n#   '), flush=True)
+    shell.close()
+    print(f'1..{len(steps)}')
+    sys.exit(failures > 0 or not steps)
+
+
+main()
