@@ -54,11 +54,20 @@ int data_layer_put(struct server *s, uint32_t noderole, enum data_layer layer, s
     return 1;
 }
 
+/* Hooks may have changed data since its digests were made: then they are looked at again. */
 void data_plan_keep(struct server *s, const struct plan *p)
 {
+    VEC(uint32_t) ids = {0};
+    bool other = s->data->version != s->data->planned;
     for (uint32_t i = 0; i < p->n_changes; i++)
-        if (p->changes[i].what & PLAN_C_DATA)
+        if (p->changes[i].what & PLAN_C_DATA) {
             (void)layer_set(s, p->changes[i].noderole, DATA_USER, p->changes[i].user);
+            if (other)
+                vec_push(&ids, p->changes[i].noderole);
+        }
+    if (ids.n > 0)
+        data_tell(s, ids.at, ids.n);
+    vec_done(&ids);
 }
 
 void data_row_put(struct server *s, uint32_t noderole)

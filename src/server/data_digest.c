@@ -132,10 +132,13 @@ void data_touched_shared(struct data_touched *t, uint32_t deployment, uint32_t r
 
 /* --- telling --- */
 
+enum { TELL_ROUNDS = 8 };
+
 struct told {
     uint32_t id;
     uint64_t digest;
 };
+typedef VEC(struct told) told_v;
 
 static int by_id(const void *x, const void *y)
 {
@@ -148,33 +151,51 @@ static bool waits_for_others(const struct noderole_view *v)
     return v->run_count == 0 && v->state == NODEROLE_BLOCKED && v->gate > 0;
 }
 
-/* All digests first: telling moves states, and what is seen must be of one moment. */
-static void tell(struct server *s, uint32_t *ids, size_t n, bool waiting)
+static void find_told(struct server *s, const uint32_t *ids, size_t n, bool waiting, told_v *ret)
 {
-    VEC(struct told) told = {0};
-    struct commit_note note = server_note(NULL, NULL);
+    SCOPED(data_look) l;
     struct err e;
-    if (n > 1)
-        qsort(ids, n, sizeof *ids, by_id);
-    {
-        SCOPED(data_look) l;
-        data_look_begin(&l, s);
-        for (size_t i = 0; i < n; i++) {
-            struct noderole_view v;
-            uint64_t digest;
-            if (!anneal_noderole(s->engine, ids[i], &v) || v.target == TARGET_ABSENT ||
-                (!waiting && waits_for_others(&v)))
-                continue;
-            if (data_look_inputs(&l, ids[i], &digest, &e) < 0)
-                log_err(LOG_ERROR, "data.inputs", &e);
-            else if (digest != v.data)
-                vec_push(&told, ((struct told){ids[i], digest}));
-        }
+    data_look_begin(&l, s);
+    for (size_t i = 0; i < n; i++) {
+        struct noderole_view v;
+        uint64_t digest;
+        if (!anneal_noderole(s->engine, ids[i], &v) || v.target == TARGET_ABSENT ||
+            (!waiting && waits_for_others(&v)))
+            continue;
+        if (data_look_inputs(&l, ids[i], &digest, &e) < 0)
+            log_err(LOG_ERROR, "data.inputs", &e);
+        else if (digest != v.data)
+            vec_push(ret, ((struct told){ids[i], digest}));
     }
-    for (size_t i = 0; i < told.n; i++) {
-        struct event ev = {.kind = EVENT_DATA_SET, .id = told.at[i].id, .a = told.at[i].digest};
+}
+
+/* Until one has been told with which other data changed: hooks run before an event, too. */
+static bool tell_some(struct server *s, const told_v *told)
+{
+    struct commit_note note = server_note(NULL, NULL);
+    uint64_t version = s->data->version;
+    struct err e;
+    for (size_t i = 0; i < told->n && s->data->version == version; i++) {
+        struct event ev = {.kind = EVENT_DATA_SET, .id = told->at[i].id, .a = told->at[i].digest};
         if (server_apply(s, &ev, &note, NULL, &e) < 0)
             log_err(LOG_ERROR, "data.told", &e);
+    }
+    return s->data->version == version;
+}
+
+/* All digests first: telling moves states, and what is seen must be of one moment.  If that moment
+ * passes meanwhile it is all looked at again, a bounded number of times: what hooks change they
+ * tell themselves. */
+static void tell(struct server *s, uint32_t *ids, size_t n, bool waiting)
+{
+    told_v told = {0};
+    if (n > 1)
+        qsort(ids, n, sizeof *ids, by_id);
+    for (int round = 0; round < TELL_ROUNDS; round++) {
+        vec_clear(&told);
+        find_told(s, ids, n, waiting, &told);
+        if (tell_some(s, &told))
+            break;
     }
     vec_done(&told);
 }

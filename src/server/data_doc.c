@@ -112,6 +112,7 @@ void data_layer_forget(struct server *s, uint32_t noderole)
     if (u64map_get(&s->data->slot_of, noderole, &i))
         s->data->slots.at[i] = (struct data_slot){0};
     s->data->cache_stale = true;
+    s->data->version++;
 }
 
 /* What is said of a node and may be of use to a task: not notes, nor what changes with each boot.

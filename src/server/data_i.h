@@ -70,6 +70,8 @@ struct data {
     /* what looks share */
     struct sight_cache *cache;
     bool cache_stale;
+    uint64_t version; /* one more with each layer that changes */
+    uint64_t planned; /* the version that the digests of the last plan are of */
     uint32_t looks;
     struct data_sent young,
         old;             /* documents sent: those of `old` that are asked for become young */

@@ -276,6 +276,8 @@ int data_plan_digests(struct server *s, struct plan *plan, uint32_t deployment,
 {
     struct planned p = {.server = s, .plan = plan};
     others_v others = {0};
+    hook_settle(s); /* what is due changes data, perhaps */
+    s->data->planned = s->data->version;
     data_look_plan(&p.look, s, plan, deployment, head);
     p.world = data_look_world(&p.look);
     p.fresh = xcalloc((size_t)plan->n_noderoles + 1, 1);

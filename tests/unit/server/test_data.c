@@ -44,7 +44,16 @@
     "  - name: racked\n"                                                                           \
     "    jig: local\n"                                                                             \
     "    wants: [/node/labels/rack]\n"                                                             \
-    "    actions: {converge: [{name: run-racked, params: {}}]}\n"
+    "    actions: {converge: [{name: run-racked, params: {}}]}\n"                                  \
+    "  - name: early\n"                                                                            \
+    "    jig: local\n"                                                                             \
+    "    attributes: {mark: {schema: {type: string}}}\n"                                           \
+    "    hooks: {on_active: [{set: mark, to: \"'run ' ~ noderole.name\"}]}\n"                      \
+    "    actions: {converge: [{name: run-early, params: {}}]}\n"                                   \
+    "  - name: late\n"                                                                             \
+    "    jig: local\n"                                                                             \
+    "    wants: [early.mark]\n"                                                                    \
+    "    actions: {converge: [{name: run-late, params: {}}]}\n"
 
 /* --- the worker's memory of the last messages --- */
 
@@ -537,6 +546,25 @@ static void test_node(struct rig *g)
     is_settled(g, "after a node was labelled");
 }
 
+/* --- hooks --- */
+
+static void test_hook(struct rig *g)
+{
+    rig_bind(g, "early", "n5.t");
+    rig_bind(g, "late", "n6.t");
+    answer(g, "early", "n5.t", "", "");
+    is_settled(g, "a hook has set something");
+    while (state_of(g, "late", "n6.t").state != NODEROLE_ACTIVE ||
+           state_of(g, "early", "n5.t").state != NODEROLE_ACTIVE) {
+        bool first = state_of(g, "early", "n5.t").state != NODEROLE_ACTIVE;
+        answer(g, first ? "early" : "late", first ? "n5.t" : "n6.t", "", "");
+        if (!ok(runs_of(g, "late", "n6.t") < 10, "it ends"))
+            break;
+    }
+    has_text(sent_to(g, "late", "n6.t"), "\"mark\":\"run ", "who reads it runs with it");
+    is_settled(g, "all hooks have run");
+}
+
 /* --- documents by digest --- */
 
 static void fetch(struct rig *g, uint32_t task, const char *digest)
@@ -645,6 +673,7 @@ int main(void)
     test_plan_of_binding(&g);
     test_peers(&g);
     test_node(&g);
+    test_hook(&g);
     test_documents(&g);
     test_cut(&g);
     rig_close(&g);
