@@ -80,6 +80,10 @@ struct planner_world {
     /* The first of instances(), 0 if there is none, where that is cheaper to tell; else NULL. */
     uint32_t (*lowest)(void *ctx, struct str role, uint32_t deployment);
 };
+/* Puts ids in the order of the lists of a world: by (cohort, id). */
+typedef uint32_t (*planner_cohort_f)(const void *ctx, uint32_t noderole);
+struct planner_ids planner_ids_rank(uint32_t *ids, size_t n, planner_cohort_f cohort,
+                                    const void *ctx);
 
 /* --- binding --- */
 
