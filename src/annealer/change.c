@@ -292,7 +292,7 @@ static void task_retire(struct anneal *a, uint32_t t)
 }
 
 /* They pass, so that nobody waits for them, and are nobody's from now on. */
-void change_retire_tasks(struct anneal *a, uint32_t id)
+static void change_retire_tasks(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
     uint32_t end = nr->first_task + nr->n_tasks;

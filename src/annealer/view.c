@@ -168,10 +168,6 @@ const uint32_t *anneal_task_deps(const struct anneal *a, uint32_t t, uint32_t *r
 {
     return graph_in(&a->order, t, ret_n);
 }
-const uint32_t *anneal_task_nexts(const struct anneal *a, uint32_t t, uint32_t *ret_n)
-{
-    return graph_out(&a->order, t, ret_n);
-}
 const uint32_t *anneal_parents(const struct anneal *a, uint32_t nr, uint32_t *ret_n)
 {
     return graph_in(&a->need, nr, ret_n);

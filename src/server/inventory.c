@@ -97,8 +97,8 @@ void inventory_place(struct inventory *v, uint32_t id, uint32_t deployment)
         l->looked = 0;
 }
 
-void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, uint32_t deployment,
-                            struct str user)
+static void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role,
+                                   uint32_t deployment, struct str user)
 {
     AT_LEAST(v->noderoles, id);
     struct inv_noderole *n = &v->noderoles.at[id];
@@ -121,7 +121,7 @@ void inventory_drop_noderole(struct inventory *v, uint32_t id)
         .role = n->role, .node = n->node, .deployment = n->deployment, .gone = true};
 }
 
-void inventory_add_def(struct inventory *v, uint32_t id, const struct row_def *r)
+static void inventory_add_def(struct inventory *v, uint32_t id, const struct row_def *r)
 {
     SCOPED_ARENA(mem);
     SCOPED_BUF(params);
