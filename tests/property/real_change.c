@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/sort.h"
+#include "edit_entry.h"
 #include "model/taskmsg.h"
 
 int real_step(struct real *r, struct event ev, struct err *e)
