@@ -155,8 +155,7 @@ static inline void planner_steps_scope_end(struct planner_steps **s)
 {
     planner_steps_free(*s);
 }
-/* For people, one line a noderole and one a parent; and as a list of maps for the API. */
-void planner_steps_write(struct buf *b, const struct planner_steps *s);
+/* As a list of maps for the API. */
 struct value *planner_steps_value(struct arena *a, const struct planner_steps *s);
 
 /* The plan of a request; without new noderoles if all is bound already.  ret_steps may be NULL.
