@@ -142,7 +142,7 @@ static const struct api_route routes[] = {
  DOC("deployments", "Remove an empty deployment"), FOR(OPERATE), GIVES_NOTHING, FLAGS(API_IF_MATCH),
  REFUSES(API_409 | API_422)},
 {API_GET, "/v1/deployments/{deployment}/snapshots", OP(deployment_snapshots),
- DOC("deployments", "List what was and is wanted of a deployment"), FOR(READ), LIST_OF("Snapshot")},
+ DOC("deployments", "List what was and is wanted of a deployment, newest first"), FOR(READ), LIST_OF("Snapshot")},
 {API_GET, "/v1/deployments/{deployment}/diff", OP(deployment_diff),
  DOC("deployments", "What differs between two snapshots, or would by the proposal"), FOR(READ),
  GIVES("Diff", API_200),

@@ -44,7 +44,7 @@ struct inv_deployment {
 struct inv_noderole {
     uint32_t role; /* index into inventory.role_names */
     uint32_t node;
-    bool gone;     /* it was removed; tasks of it are still told by its role's name */
+    bool gone; /* it was removed; tasks of it are still told by its role's name */
     uint32_t deployment, rev;
     char *user, *system, *wall; /* JSON maps, NULL: empty; changed through data.h */
 };
@@ -173,7 +173,7 @@ struct server {
     struct anneal *engine;
     struct commit *commit;
     struct inventory inv;
-    struct desire *desire;      /* what is wanted */
+    struct desire *desire; /* what is wanted */
     struct hooks *hooks;
     struct data *data;          /* what can be made again of all this, for runs to see */
     struct catalog *catalog;    /* the newest generation; NULL: none loaded yet */
@@ -363,6 +363,8 @@ struct value *view_snapshot(struct server *s, struct arena *a, const struct snap
 uint64_t view_snapshot_rev(const struct snapshot *p);
 struct value *view_changes(struct server *s, struct arena *a, const struct snapshot_changes *d);
 struct value *view_conflicts(struct server *s, struct arena *a, const struct snapshot_conflicts *c);
+/* Items with a role and a node, by their names: as people look for them. */
+void view_sort(struct value *list);
 /* "role@node", or "role" of a deployment role */
 const char *view_key_name(struct server *s, struct arena *a, uint64_t key);
 struct value *view_noderole(struct server *s, struct arena *a, uint32_t id, bool full);
@@ -414,8 +416,13 @@ struct face_work {
 };
 int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
                     const struct face_work *w, uint32_t *ret_op, struct err *e);
-/* Would hooks refuse it?  For dry runs and proposals; nothing is kept. */
-int face_plan_try(struct server *s, struct plan *plan, struct err *e);
+/* The same short of applying it: the plan then has everybody whom it would concern.  For dry runs;
+ * nothing is kept. */
+int face_plan_try(struct server *s, struct plan *plan, uint32_t deployment, const struct pmap *head,
+                  struct err *e);
+/* And without asking hooks, for who only wants to look. */
+int face_plan_look(struct server *s, struct plan *plan, uint32_t deployment,
+                   const struct pmap *head, struct err *e);
 
 /* More views, for lists and explanations.  Names are borrowed until the next write; NULL for
  * nobody. */

@@ -593,9 +593,10 @@ static const char snapshot[] =
     "\"admin\",\"message\":\"bind\",\"catalog\":1,\"source\":null,\"operation\":null,"
     "\"entries\":2,\"created_at\":null,\"ended_at\":null,\"rev\":1}";
 static const char diff[] =
-    "{\"from\":null,\"to\":null,\"changes\":[],\"conflicts\":[],\"lost\":[]}";
+    "{\"from\":null,\"to\":null,\"changes\":[],\"conflicts\":[],\"lost\":[],"
+    "\"touched\":[],\"refused\":null}";
 static const char outcome[] = "{\"snapshot\":null,\"operation\":null,\"added\":0,\"changed\":1,"
-                              "\"removed\":0,\"tasks\":0}";
+                              "\"removed\":0,\"tasks\":0,\"going\":[],\"touched\":[]}";
 
 /* Of a deployment that is there; a write tells of an event. */
 static int of_deployment(struct server *s, const struct server_call *c, const char *op,
