@@ -244,7 +244,7 @@ static struct figures figures_of(const struct revision *r)
             f.removed++;
         else if (c->what & PLAN_C_TASKS) /* its new ones are counted */
             f.changed++;
-        else
+        else if (revision_reruns(c))
             count_again(r->server, c->noderole, &f);
     }
     for (uint32_t i = 0; i < r->plan->n_needs; i++)

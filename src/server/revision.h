@@ -40,6 +40,9 @@ bool revision_is_empty(const struct revision *r);
 /* One operation of that kind; its id. */
 int revision_apply(struct revision *r, const struct server_call *c, const char *kind,
                    const char *title, uint32_t *ret_op, struct err *e);
+/* Does a change make its noderole run again?  Another lens alone does not, if what is seen by it is
+ * the same. */
+bool revision_reruns(const struct plan_change *c);
 /* Whom it concerns beyond what `changes`, as shown of its difference, names, and why; who is named
  * there is told what it gains as well.  NULL: all that it changes.  For a plan that was looked at
  * or tried. */

@@ -46,15 +46,20 @@ static struct touched *touched_for(struct touching *t, uint32_t noderole)
     return &t->all.at[i];
 }
 
+bool revision_reruns(const struct plan_change *c)
+{
+    return !(c->what & PLAN_C_REMOVE) && (c->what & ~(unsigned)PLAN_C_LENS);
+}
+
 static void change_touches(struct touching *t, const struct plan_change *c)
 {
     const struct revision *r = t->r;
-    if ((c->what & PLAN_C_REMOVE) || u64map_get(&t->named, c->noderole, NULL))
+    if (!revision_reruns(c) || u64map_get(&t->named, c->noderole, NULL))
         return;
     struct touched *n = touched_for(t, c->noderole);
     n->why |= (c->what & PLAN_C_PARENTS ? TOUCHED_PARENTS : 0) |
               (c->what & PLAN_C_DATA ? TOUCHED_DATA : 0) |
-              (c->what & (PLAN_C_DEFS | PLAN_C_TASKS) ? TOUCHED_DEFINITION : 0);
+              (c->what & (PLAN_C_DEFS | PLAN_C_TASKS | PLAN_C_LENS) ? TOUCHED_DEFINITION : 0);
     for (uint32_t i = 0; i < c->n_gains; i++)
         value_add(r->mem, n->gains, value_text(r->mem, name_of(r, c->gains[i])));
     for (uint32_t i = 0; i < c->n_losses; i++)

@@ -426,7 +426,7 @@ struct face_work {
 int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
                     const struct face_work *w, uint32_t *ret_op, struct err *e);
 /* The same short of applying it: the plan then has everybody whom it would concern.  For dry runs;
- * nothing is kept. */
+ * nothing is kept but the lenses that it brings: texts, which change nobody. */
 int face_plan_try(struct server *s, struct plan *plan, uint32_t deployment, const struct pmap *head,
                   struct err *e);
 /* And without asking hooks, for who only wants to look. */
