@@ -91,6 +91,10 @@ bool anneal_task(const struct anneal *a, uint32_t id, struct task_view *ret);
 bool anneal_noderole(const struct anneal *a, uint32_t id, struct noderole_view *ret);
 bool anneal_node(const struct anneal *a, uint32_t id, struct node_view *ret);
 bool anneal_operation(const struct anneal *a, uint32_t id, struct operation_view *ret);
+/* The operation that a noderole joins if it runs again because of what another one did: that one's
+ * own while it is open, so that it ends when all that follows from it is done.  0: it joins none,
+ * since it is not in service, or belongs to one that is open or held. */
+uint32_t anneal_joins(const struct anneal *a, uint32_t noderole, uint32_t cause);
 bool anneal_pool(const struct anneal *a, uint32_t id, struct pool_view *ret);
 bool anneal_jig(const struct anneal *a, uint32_t id, struct jig_view *ret);
 /* Highest id in use + 1, per kind. */

@@ -128,7 +128,9 @@ void late_wake(struct anneal *a, uint32_t parent)
     size_t end = a->walk.n;
     sort_u32(a->walk.at + base, end - base);
     for (size_t i = base; i < end; i++) {
-        uint32_t child = a->walk.at[i];
+        uint32_t child = a->walk.at[i], op = anneal_joins(a, child, parent);
+        if (op)
+            noderole_adopt(a, child, op);
         need_counts(a, parent, child);
         ripple_refresh(a, child, REASON_PARENT_GAINED, false);
         if (a->fx)

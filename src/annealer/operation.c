@@ -3,8 +3,8 @@
  *
  * An operation counts the tasks of the noderoles it ran last and ends when none of them is
  * unfinished.  A hold is a property of the operation: its tasks stay where they are and none of
- * them is offered for a start. The standing operation never ends; it takes in what re-runs without
- * a request.
+ * them is offered for a start. What runs again because of what one of its noderoles did joins it.
+ * The standing operation never ends; it takes in what re-runs without a request.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -91,6 +91,18 @@ void operation_reopen(struct anneal *a, uint32_t op)
     operation_touch(a, op);
 }
 
+uint32_t anneal_joins(const struct anneal *a, uint32_t noderole, uint32_t cause)
+{
+    if (!noderole_exists(a, noderole) || !noderole_exists(a, cause))
+        return 0;
+    const struct noderole *nr = &a->noderoles.at[noderole];
+    uint32_t op = a->noderoles.at[cause].op;
+    const struct op *to = &a->ops.at[op], *from = &a->ops.at[nr->op];
+    bool open = op != OPERATION_STANDING && to->state == OPERATION_RUNNING && !to->held;
+    bool free = nr->op == OPERATION_STANDING || (from->state != OPERATION_RUNNING && !from->held);
+    return open && free && noderole_in_service(nr->state, nr->target) ? op : 0;
+}
+
 static bool task_may_retry(const struct anneal *a, uint32_t t)
 {
     enum task_state s = a->task_state[t];
@@ -168,10 +180,11 @@ static int retry_operation(struct anneal *a, uint32_t op, struct err *e)
 static int cancel(struct anneal *a, uint32_t op, bool abort, struct err *e)
 {
     struct op *o = &a->ops.at[op];
-    if (o->state != OPERATION_RUNNING || op == OPERATION_STANDING)
-        return err_set(e, ERR_CONFLICT, "operation %u is %s: nothing to cancel", op,
-                       op == OPERATION_STANDING ? "the standing one"
-                                                : operation_state_name(o->state));
+    if (op == OPERATION_STANDING)
+        return err_set(e, ERR_CONFLICT, "operation %u is the standing one: nothing to cancel", op);
+    if (o->state != OPERATION_RUNNING)
+        return err_set(e, ERR_CONFLICT, "operation %u has ended (%s): nothing to cancel", op,
+                       operation_state_name(o->state));
     o->held = true;
     operation_changed(a, op);
     for (size_t i = 0; i < o->noderoles.n; i++) {
@@ -196,8 +209,10 @@ static int cancel(struct anneal *a, uint32_t op, bool abort, struct err *e)
 static int resume(struct anneal *a, uint32_t op, struct err *e)
 {
     struct op *o = &a->ops.at[op];
-    if (!o->held)
-        return err_set(e, ERR_CONFLICT, "operation %u is not held", op);
+    if (!o->held) {
+        err_set(e, ERR_CONFLICT, "operation %u is not held", op);
+        return err_hint(e, "only one that was cancelled before its end can be resumed");
+    }
     o->held = false;
     operation_reopen(a, op);
     for (size_t i = 0; i < o->noderoles.n; i++) {

@@ -2,7 +2,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/utf8_i.h"
 
@@ -248,6 +250,55 @@ void text_duration_show(uint64_t ms, char ret[16])
         snprintf(ret, 16, "%ud%02uh", (unsigned)(s / 86400), (unsigned)(s / 3600 % 24));
     else
         snprintf(ret, 16, "%llud", (unsigned long long)(s / 86400));
+}
+
+struct text_count text_count(uint64_t n, const char *one)
+{
+    struct text_count t;
+    size_t len = strlen(one);
+    bool ies = n != 1 && len > 1 && one[len - 1] == 'y' && !strchr("aeiou", one[len - 2]);
+    snprintf(t.s, sizeof t.s, "%" PRIu64 " %.*s%s", n, (int)(ies ? len - 1 : len), one,
+             n == 1 ? ""
+             : ies  ? "ies"
+                    : "s");
+    return t;
+}
+
+static bool is_digit(struct str s, size_t i)
+{
+    return i < s.n && s.s[i] >= '0' && s.s[i] <= '9';
+}
+
+/* The digits from i on, without the zeros that lead; i moves behind them. */
+static struct str number_at(struct str s, size_t *i)
+{
+    while (*i < s.n && s.s[*i] == '0')
+        ++*i;
+    size_t from = *i;
+    while (is_digit(s, *i))
+        ++*i;
+    return (struct str){s.s + from, *i - from};
+}
+
+int text_natural_order(struct str a, struct str b)
+{
+    size_t i = 0, k = 0;
+    while (i < a.n && k < b.n) {
+        if (is_digit(a, i) && is_digit(b, k)) {
+            struct str x = number_at(a, &i), y = number_at(b, &k);
+            int order = x.n != y.n ? (x.n > y.n) - (x.n < y.n) : memcmp(x.s, y.s, x.n);
+            if (order != 0)
+                return order;
+        } else if (a.s[i] != b.s[k]) {
+            return (unsigned char)a.s[i] < (unsigned char)b.s[k] ? -1 : 1;
+        } else {
+            i++;
+            k++;
+        }
+    }
+    if (i < a.n || k < b.n)
+        return i < a.n ? 1 : -1;
+    return str_cmp(a, b); /* they differ in zeros that lead, if at all */
 }
 
 int text_u64(struct str s, uint64_t max, uint64_t *ret_v, struct err *e)

@@ -1,4 +1,4 @@
-/* text.h - small questions about text: names, globs, durations, near misses */
+/* text.h - small questions about text: names, globs, durations, counts, near misses */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
@@ -24,6 +24,15 @@ const char *text_nearest(struct str name, const char *const *candidates, size_t 
 int text_duration_ms(struct str s, uint64_t *ret_ms, struct err *e);
 /* "1h02m", "4.1s", "12ms": short and for people. */
 void text_duration_show(uint64_t ms, char ret[16]);
+/* "1 node", "3 nodes", "0 entries": a number and what it counts, in its singular.  By value, so
+ * that it can be an argument: text_count(n, "node").s. */
+struct text_count {
+    char s[64];
+};
+struct text_count text_count(uint64_t n, const char *one);
+/* As people sort names: numbers inside them by what they are worth, so n2 comes before n10.  Below,
+ * equal to or above 0; 0 only for equal text. */
+int text_natural_order(struct str a, struct str b);
 int text_u64(struct str s, uint64_t max, uint64_t *ret_v, struct err *e);
 void text_hex(const void *p, size_t n, char *ret); /* 2n+1 bytes */
 

@@ -16,6 +16,7 @@
 #include "api/api.h"
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "queue/queue.h"
 #include "server/server.h"
 #include "server/verify.h"
@@ -208,8 +209,8 @@ static int verify(const struct opts *o)
     free(path);
     if (r < 0)
         return complain(&e);
-    printf("%llu events replayed from the last checkpoint give what is stored\n",
-           (unsigned long long)events);
+    printf("%s replayed from the last checkpoint %s what is stored\n",
+           text_count(events, "event").s, events == 1 ? "gives" : "give");
     return 0;
 }
 

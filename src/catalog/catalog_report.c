@@ -186,6 +186,6 @@ void catalog_report_write(struct buf *b, const struct catalog_report *r)
     uint32_t hidden = r->n_errors - r->n_kept_errors + r->n_warnings - r->n_kept_warnings;
     if (hidden)
         buf_printf(b, "%u more not shown\n", hidden);
-    buf_printf(b, "%u error%s, %u warning%s\n", r->n_errors, r->n_errors == 1 ? "" : "s",
-               r->n_warnings, r->n_warnings == 1 ? "" : "s");
+    buf_printf(b, "%s, %s\n", text_count(r->n_errors, "error").s,
+               text_count(r->n_warnings, "warning").s);
 }

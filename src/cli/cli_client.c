@@ -127,6 +127,8 @@ static int call(struct cli *c, struct arena *mem, const struct http_request *q,
     if (rc) {
         if (e->code == ERR_UNAUTHORIZED && c->token_note)
             return err_hint(e, "%s; see `anneal help` for --token-file", c->token_note);
+        if (c->format != OUT_JSON)
+            cli_pointer_name(q->body, e);
         return rc;
     }
     if (ret_v)

@@ -168,4 +168,18 @@ void help_usage(struct buf *b, const struct cli_verb *v); /* "anneal node show N
 void help_option(struct buf *b, const struct cli_opt *o); /* "-o, --output FORMAT" */
 void help_markdown(struct buf *b);
 
+/* --- cmd_diff.c: lines of a difference --- */
+/* "  + role@node  noderole 7  more"; more may be NULL. */
+void diff_name_say(struct cli *c, const char *mark, const struct value *v, const char *more);
+/* Noderoles that are concerned and why; home: the deployment that is not worth telling. */
+void diff_touched_say(struct cli *c, const char *mark, const struct value *list, const char *home);
+/* What cannot come back. */
+void diff_lost_say(struct cli *c, const struct value *lost);
+
+/* --- cli_pointer.c --- */
+/* A problem that points into the body of a request then says what it leads to: "web@n1:port". */
+void cli_pointer_name(const struct value *body, struct err *e);
+/* One that points into its address says which argument or option: "ID", "--node"; v may be NULL. */
+void cli_place_name(const struct cli_verb *v, struct err *e);
+
 #endif

@@ -315,8 +315,10 @@ void cli_report(struct cli *c, const struct err *e)
         problem_print(&b, e);
     } else {
         struct pen pen = {.b = &b, .look = &look};
+        struct err typed = *e;
+        cli_place_name(c->line.verb, &typed);
         pen_put(&pen, STYLE_BAD, "anneal:");
-        pen_put(&pen, STYLE_PLAIN, " %s%s%s", e->at, *e->at ? ": " : "", e->text);
+        pen_put(&pen, STYLE_PLAIN, " %s%s%s", typed.at, *typed.at ? ": " : "", e->text);
         pen_end(&pen);
         cli_put_source(&pen, e);
         hint_put(&pen, e, STYLE_BOLD, "hint:");

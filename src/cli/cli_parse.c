@@ -54,6 +54,12 @@ static int word_unknown(const char *what, const char *words, const char *s, stru
     return near ? err_hint(e, "did you mean %s?", near) : -ERR_INVALID;
 }
 
+/* What is called by a number. */
+static const char *const id_nouns[KIND_COUNT] = {[KIND_NODEROLE] = "noderole",
+                                                 [KIND_OPERATION] = "operation",
+                                                 [KIND_TASK] = "task",
+                                                 [KIND_TOKEN] = "token"};
+
 /* what: "--limit" or "ID", for the message. */
 static int value_check(const char *what, enum cli_kind kind, unsigned flags, const char *words,
                        const char *s, struct err *e)
@@ -69,8 +75,12 @@ static int value_check(const char *what, enum cli_kind kind, unsigned flags, con
             return err_set(e, ERR_INVALID, "%s is a duration such as 30s, 5m or 2h, not \"%s\"",
                            what, s);
     } else if (kind == KIND_NUMBER || kind >= KIND_NODEROLE) {
-        if (text_u64(str_of(s), (uint64_t)1 << 53, &number, &why))
-            return err_set(e, ERR_INVALID, "%s is a number, not \"%s\"", what, s);
+        if (text_u64(str_of(s), (uint64_t)1 << 53, &number, &why)) {
+            int rc = err_set(e, ERR_INVALID, "%s is a number, not \"%s\"", what, s);
+            return kind == KIND_NUMBER
+                       ? rc
+                       : err_hint(e, "`anneal %s list` shows the numbers", id_nouns[kind]);
+        }
     } else if (kind == KIND_BINDING) {
         const char *eq = strchr(s, '=');
         if (!eq || eq == s || !eq[1]) {

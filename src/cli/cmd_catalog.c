@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/table_i.h"
 
 static const struct field catalog_sheet[] = {
@@ -156,16 +157,15 @@ int cmd_catalog_load(struct cli *c, struct err *e)
         return rc;
     if (c->format == OUT_TABLE && !c->quiet)
         findings_show(c, value_get(v, "report"));
-    int64_t roles = value_as_int(value_get(v, "roles"), 0);
-    int64_t tasks = value_as_int(value_get(v, "tasks"), 0);
+    uint64_t roles = (uint64_t)value_as_int(value_get(v, "roles"), 0);
+    uint64_t tasks = (uint64_t)value_as_int(value_get(v, "tasks"), 0);
     if (cli_has(c, "dry-run"))
-        cli_done(c, v, "generation",
-                 "the catalog is sound: %" PRId64 " roles, %" PRId64 " tasks; nothing was loaded",
-                 roles, tasks);
+        cli_done(c, v, "generation", "the catalog is sound: %s, %s; nothing was loaded",
+                 text_count(roles, "role").s, text_count(tasks, "task").s);
     else
-        cli_done(c, v, "generation",
-                 "catalog generation %" PRId64 " loaded: %" PRId64 " roles, %" PRId64 " tasks",
-                 value_as_int(value_get(v, "generation"), 0), roles, tasks);
+        cli_done(c, v, "generation", "catalog generation %" PRId64 " loaded: %s, %s",
+                 value_as_int(value_get(v, "generation"), 0), text_count(roles, "role").s,
+                 text_count(tasks, "task").s);
     return 0;
 }
 

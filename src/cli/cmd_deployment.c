@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/table_i.h"
 
 static const struct field deployment_columns[] = {
@@ -210,6 +211,14 @@ static void step_say(struct cli *c, const struct value *step)
         parent_say(c, &parents->items[i]);
 }
 
+static uint64_t fresh_steps(const struct value *steps)
+{
+    uint64_t n = 0;
+    for (uint32_t i = 0; value_is(steps, VALUE_LIST) && i < steps->n; i++)
+        n += strcmp(step_text(&steps->items[i], "why"), "present") != 0;
+    return n;
+}
+
 static int bind_show(struct cli *c, const struct value *v, struct err *e)
 {
     const struct value *steps = value_get(v, "steps"), *made = value_get(v, "noderoles");
@@ -221,11 +230,12 @@ static int bind_show(struct cli *c, const struct value *v, struct err *e)
             step_say(c, &steps->items[i]);
     const char *s;
     if (dry)
-        s = arena_printf(&c->mem, "dry run: %" PRId64 " tasks would run; nothing was changed",
-                         tasks);
+        s = arena_printf(&c->mem, "dry run: %s, %s; nothing was changed",
+                         text_count(fresh_steps(steps), "new noderole").s,
+                         text_count((uint64_t)tasks, "task").s);
     else if (op)
-        s = arena_printf(&c->mem, "operation %" PRId64 ": %u new noderole%s, %" PRId64 " task%s",
-                         op, n, n == 1 ? "" : "s", tasks, tasks == 1 ? "" : "s");
+        s = arena_printf(&c->mem, "operation %" PRId64 ": %s, %s", op,
+                         text_count(n, "new noderole").s, text_count((uint64_t)tasks, "task").s);
     else
         s = "everything is as wanted already; nothing to do";
     return cli_outcome(c, v, "operation.id", s, e);

@@ -145,9 +145,8 @@ static int import_finish(struct cli *c, const struct catalog_import *i, struct e
         cli_put(c, &b);
         if (rc)
             cli_draw_report(c, &report);
-        cli_say(c, "%zu files written to %s: %u error%s, %u warning%s", i->n_files, cli_arg(c, 1),
-                report.n_errors, report.n_errors == 1 ? "" : "s", report.n_warnings,
-                report.n_warnings == 1 ? "" : "s");
+        cli_say(c, "%s written to %s: %s, %s", text_count(i->n_files, "file").s, cli_arg(c, 1),
+                text_count(report.n_errors, "error").s, text_count(report.n_warnings, "warning").s);
     }
     if (rc)
         c->exit = err_exit(ERR_INVALID);

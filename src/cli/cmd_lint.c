@@ -4,6 +4,7 @@
 #include "cli/cli_i.h"
 
 #include "base/json.h"
+#include "base/text.h"
 #include "catalog/catalog.h"
 #include "cli/table_i.h"
 
@@ -52,20 +53,15 @@ struct value *cli_report_value(struct cli *c, const struct catalog_report *r)
     return v;
 }
 
-static const char *plural(uint32_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 static void verdict_say(struct cli *c, const struct catalog_report *r, const struct catalog *cat)
 {
     if (r->n_errors || r->n_warnings)
-        cli_say(c, "%u error%s, %u warning%s", r->n_errors, plural(r->n_errors), r->n_warnings,
-                plural(r->n_warnings));
-    uint32_t roles = cat ? catalog_roles_written(cat) : 0;
+        cli_say(c, "%s, %s", text_count(r->n_errors, "error").s,
+                text_count(r->n_warnings, "warning").s);
     if (cat)
-        cli_say(c, "%s: %u barclamp%s, %u role%s, %u task%s", cli_arg(c, 0), cat->n_barclamps,
-                plural(cat->n_barclamps), roles, plural(roles), cat->n_tasks, plural(cat->n_tasks));
+        cli_say(c, "%s: %s, %s, %s", cli_arg(c, 0), text_count(cat->n_barclamps, "barclamp").s,
+                text_count(catalog_roles_written(cat), "role").s,
+                text_count(cat->n_tasks, "task").s);
 }
 
 int cmd_lint(struct cli *c, struct err *e)

@@ -1,4 +1,4 @@
-/* cmd_proposal.c - what is wanted, by steps: propose, edit, diff, commit, recall, roll back */
+/* cmd_proposal.c - what is wanted, by steps: propose, edit, commit, recall, roll back */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli_i.h"
 
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/text.h"
 
 static const char *path_of(struct cli *c, const char *rest)
 {
@@ -34,16 +34,6 @@ int cmd_deployment_propose(struct cli *c, struct err *e)
     return rc;
 }
 
-static void lost_say(struct cli *c, const struct value *lost)
-{
-    for (uint32_t i = 0; value_is(lost, VALUE_LIST) && i < lost->n; i++) {
-        const struct value *l = &lost->items[i];
-        const char *node = value_as_text(value_get(l, "node"), NULL);
-        cli_say(c, "  ! %s%s%s  cannot come back: %s", value_as_text(value_get(l, "role"), ""),
-                node ? "@" : "", node ? node : "", value_as_text(value_get(l, "text"), ""));
-    }
-}
-
 int cmd_deployment_rollback(struct cli *c, struct err *e)
 {
     struct value *body = value_map(&c->mem);
@@ -62,7 +52,7 @@ int cmd_deployment_rollback(struct cli *c, struct err *e)
              "that changes",
              number_of(v), name, cli_arg(c, 1), name);
     if (c->format == OUT_TABLE)
-        lost_say(c, value_get(diff, "lost"));
+        diff_lost_say(c, value_get(diff, "lost"));
     return 0;
 }
 
@@ -208,147 +198,24 @@ int cmd_deployment_edit(struct cli *c, struct err *e)
         rc = proposal_write(c, "PATCH", body, &v, e);
     if (!rc)
         cli_done(c, v, "number",
-                 "proposal %" PRId64 " of %s has %" PRId64
-                 " entries; `anneal deployment diff %s` shows what it changes",
-                 number_of(v), cli_arg(c, 0), value_as_int(value_get(v, "entries"), 0),
+                 "proposal %" PRId64
+                 " of %s has %s; `anneal deployment diff %s` shows what it changes",
+                 number_of(v), cli_arg(c, 0),
+                 text_count((uint64_t)value_as_int(value_get(v, "entries"), 0), "entry").s,
                  cli_arg(c, 0));
     return rc;
 }
 
-/* --- diff --- */
-
-/* Values as `a.b: 1`, one a line; what is a map is gone into, as deep as it goes. */
-struct flat_job {
-    const struct value *before, *after;
-    const char *path;
-};
-
-static void leaf_say(struct cli *c, const struct flat_job *j)
-{
-    SCOPED_BUF(was);
-    SCOPED_BUF(now);
-    if (j->before)
-        json_write(&was, j->before, 0);
-    if (j->after)
-        json_write(&now, j->after, 0);
-    if (j->before && j->after)
-        cli_say(c, "      %s: %s -> %s", j->path, buf_str(&was).s, buf_str(&now).s);
-    else
-        cli_say(c, "      %s %s: %s", j->after ? "+" : "-", j->path,
-                j->after ? buf_str(&now).s : buf_str(&was).s);
-}
-
-static void keys_push(struct cli *c, const struct flat_job *j, struct flat_job **jobs, size_t *n,
-                      size_t *cap)
-{
-    const struct value *sides[] = {j->before, j->after};
-    for (int side = 0; side < 2; side++) {
-        const struct value *map = sides[side];
-        for (uint32_t i = 0; value_is(map, VALUE_MAP) && i < map->n; i++) {
-            const char *key = map->members[i].key;
-            if (side && value_get(j->before, key))
-                continue;
-            if (*n == *cap)
-                *jobs = vec_grow_(*jobs, cap, *n + 1, sizeof **jobs);
-            (*jobs)[(*n)++] = (struct flat_job){
-                value_get(j->before, key), value_get(j->after, key),
-                *j->path ? arena_printf(&c->mem, "%s.%s", j->path, key) : key};
-        }
-    }
-}
-
-static void data_say(struct cli *c, const struct value *before, const struct value *after)
-{
-    VEC(struct flat_job) jobs = {0};
-    before = value_is(before, VALUE_NULL) ? NULL : before;
-    after = value_is(after, VALUE_NULL) ? NULL : after;
-    vec_push(&jobs, ((struct flat_job){before, after, ""}));
-    while (jobs.n) {
-        struct flat_job j = jobs.at[--jobs.n];
-        if (j.before && j.after && value_equal(j.before, j.after))
-            continue;
-        if ((!j.before || value_is(j.before, VALUE_MAP)) &&
-            (!j.after || value_is(j.after, VALUE_MAP)))
-            keys_push(c, &j, &jobs.at, &jobs.n, &jobs.cap);
-        else
-            leaf_say(c, &j);
-    }
-    vec_done(&jobs);
-}
-
-static void names_say(struct cli *c, const char *what, const struct value *names)
-{
-    for (uint32_t i = 0; value_is(names, VALUE_LIST) && i < names->n; i++)
-        cli_say(c, "      %s %s", what, value_as_text(&names->items[i], ""));
-}
-
-static void change_say(struct cli *c, const struct value *v)
-{
-    const char *what = value_as_text(value_get(v, "change"), "");
-    const char *node = value_as_text(value_get(v, "node"), NULL);
-    const struct value *noderole = value_get(v, "noderole");
-    cli_say(c, "  %s %s%s%s%s",
-            *what == 'a'   ? "+"
-            : *what == 'r' ? "-"
-                           : "~",
-            value_as_text(value_get(v, "role"), ""), node ? "@" : " (the whole deployment)",
-            node ? node : "",
-            value_is(noderole, VALUE_INT)
-                ? arena_printf(&c->mem, "  noderole %" PRId64, noderole->i)
-                : "");
-    if (*what != 'r') {
-        data_say(c, value_get(v, "before"), value_get(v, "after"));
-        names_say(c, "needs", value_get(v, "gains"));
-        names_say(c, "no longer needs", value_get(v, "losses"));
-    }
-}
-
-static void conflict_say(struct cli *c, const struct value *v)
-{
-    const char *node = value_as_text(value_get(v, "node"), NULL);
-    cli_say(c, "  ! %s%s%s  changed by others since this was proposed; committed and proposed are:",
-            value_as_text(value_get(v, "role"), ""), node ? "@" : "", node ? node : "");
-    data_say(c, value_get(v, "head"), value_get(v, "proposal"));
-}
-
-static const char *side_name(struct cli *c, const struct value *v)
-{
-    return value_is(v, VALUE_MAP)
-               ? arena_printf(&c->mem, "%s %" PRId64, value_as_text(value_get(v, "state"), ""),
-                              number_of(v))
-               : "nothing";
-}
-
-int cmd_deployment_diff(struct cli *c, struct err *e)
-{
-    const struct value *v;
-    SCOPED_BUF(path);
-    buf_puts(&path, path_of(c, "/diff"));
-    if (cli_arg(c, 1))
-        http_query(&path, "from", cli_arg(c, 1));
-    if (cli_arg(c, 2))
-        http_query(&path, "to", cli_arg(c, 2));
-    int rc = cli_get(c, path.data, &v, e);
-    if (rc || cli_print_data(c, v, "changes.role"))
-        return rc;
-    const struct value *from = value_get(v, "from"), *to = value_get(v, "to");
-    const struct value *changes = value_get(v, "changes"), *conflicts = value_get(v, "conflicts");
-    int64_t was = value_as_int(value_get(from, "catalog"), 0);
-    int64_t now = value_as_int(value_get(to, "catalog"), 0);
-    cli_say(c, "%s: from %s to %s", cli_arg(c, 0), side_name(c, from), side_name(c, to));
-    if (was && now && was != now)
-        cli_say(c, "  catalog: generation %" PRId64 " -> %" PRId64, was, now);
-    for (uint32_t i = 0; value_is(changes, VALUE_LIST) && i < changes->n; i++)
-        change_say(c, &changes->items[i]);
-    for (uint32_t i = 0; value_is(conflicts, VALUE_LIST) && i < conflicts->n; i++)
-        conflict_say(c, &conflicts->items[i]);
-    lost_say(c, value_get(v, "lost"));
-    if (value_is(changes, VALUE_LIST) && !changes->n && was == now)
-        cli_say(c, "  nothing differs");
-    return 0;
-}
-
 /* --- commit, unbind --- */
+
+/* Children before parents, then whom else it concerns: what a dry run is for. */
+static void dry_show(struct cli *c, const struct value *v)
+{
+    const struct value *going = value_get(v, "going");
+    for (uint32_t i = 0; value_is(going, VALUE_LIST) && i < going->n; i++)
+        diff_name_say(c, "-", &going->items[i], NULL);
+    diff_touched_say(c, "~", value_get(v, "touched"), cli_arg(c, 0));
+}
 
 static int outcome_show(struct cli *c, const struct value *v, struct err *e)
 {
@@ -356,10 +223,9 @@ static int outcome_show(struct cli *c, const struct value *v, struct err *e)
     int64_t changed = value_as_int(value_get(v, "changed"), 0);
     int64_t removed = value_as_int(value_get(v, "removed"), 0);
     int64_t tasks = value_as_int(value_get(v, "tasks"), 0);
-    const char *figures = arena_printf(&c->mem,
-                                       "%" PRId64 " new, %" PRId64 " changed, %" PRId64
-                                       " removed; %" PRId64 " new task%s",
-                                       added, changed, removed, tasks, tasks == 1 ? "" : "s");
+    const char *figures = arena_printf(
+        &c->mem, "%" PRId64 " new, %" PRId64 " changed, %" PRId64 " removed; %s", added, changed,
+        removed, text_count((uint64_t)tasks, "task").s);
     const char *s;
     if (cli_has(c, "dry-run"))
         s = arena_printf(&c->mem, "dry run: %s; nothing was changed", figures);
@@ -368,7 +234,10 @@ static int outcome_show(struct cli *c, const struct value *v, struct err *e)
     else
         s = arena_printf(&c->mem, "committed as %" PRId64 "; nothing that lives is concerned",
                          number_of(value_get(v, "snapshot")));
-    return cli_outcome(c, v, "operation.id", s, e);
+    int rc = cli_outcome(c, v, "operation.id", s, e);
+    if (!rc && c->format == OUT_TABLE && cli_has(c, "dry-run"))
+        dry_show(c, v);
+    return rc;
 }
 
 static void options_put(struct cli *c, struct value *body)

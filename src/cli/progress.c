@@ -194,15 +194,16 @@ void progress_draw(struct buf *b, const struct look *look, int lines, const stru
     for (size_t i = 0; i < ops; i++)
         op_draw(&pen, p, &p->ops[i], spare < TASKS_MOST ? spare : TASKS_MOST, now_ms);
     if (ops < p->n_ops) {
-        pen_put(&pen, STYLE_DIM, "and %zu more operations", p->n_ops - ops);
+        pen_put(&pen, STYLE_DIM, "and %s", text_count(p->n_ops - ops, "more operation").s);
         pen_end(&pen);
     }
 }
 
 void progress_line(struct buf *b, const struct progress_op *op)
 {
-    buf_printf(b, "operation %lld %s: %d%%, %lld of %lld tasks", (long long)op->id, op->state,
-               progress_percent(op), (long long)(op->done + op->skipped), (long long)op->total);
+    buf_printf(b, "operation %lld %s: %d%%, %lld of %s", (long long)op->id, op->state,
+               progress_percent(op), (long long)(op->done + op->skipped),
+               text_count((uint64_t)op->total, "task").s);
     if (op->running)
         buf_printf(b, ", %lld running", (long long)op->running);
     if (op->waiting)
@@ -221,10 +222,10 @@ void progress_summary(struct buf *b, const struct progress_op *op)
         buf_printf(b, " %s %s", well ? "in" : "after", took);
     }
     if (well)
-        buf_printf(b, ": %lld task%s", (long long)op->total, op->total == 1 ? "" : "s");
+        buf_printf(b, ": %s", text_count((uint64_t)op->total, "task").s);
     else
-        buf_printf(b, ": %lld of %lld tasks done", (long long)(op->done + op->skipped),
-                   (long long)op->total);
+        buf_printf(b, ": %lld of %s done", (long long)(op->done + op->skipped),
+                   text_count((uint64_t)op->total, "task").s);
     if (op->failed)
         buf_printf(b, ", %lld failed", (long long)op->failed);
     if (op->cancelled)

@@ -192,7 +192,9 @@ const struct cli_verb cli_verbs[] = {
     {"deployment", "history", "list what was and is wanted", cmd_deployment_history, S,
      .routes = "GET /v1/deployments/{deployment}/snapshots",
      .args = {A_DEPL},
-     .opts = OPTS(LIMIT)},
+     .opts = OPTS(LIMIT),
+     .about = "Newest first.  A proposal has its number from when it began: what others committed "
+              "meanwhile has higher ones, so the head need not be the first."},
     {"deployment", "bind", "bind roles to nodes and run them", cmd_deployment_bind, W,
      .routes = "POST /v1/deployments/{deployment}/bind",
      .args = {A_DEPL,
@@ -214,7 +216,7 @@ const struct cli_verb cli_verbs[] = {
               {"ROLE=SELECTOR", KIND_BINDING, ARG_MANY, "a role and the nodes it shall leave",
                NULL}},
      .opts = OPTS(FLAG("cascade", 0, "with everything that needs it"),
-                  FLAG("dry-run", 'n', "count what would go, change nothing"),
+                  FLAG("dry-run", 'n', "list what would go, in order; change nothing"),
                   PICK("class", "CLASS", classes, "how urgent it is"),
                   OPT("title", "TEXT", KIND_TEXT, "a title for the operation")),
      .about = "Children before parents, each by its role's stop and remove actions.  Refused while "
@@ -246,15 +248,21 @@ const struct cli_verb cli_verbs[] = {
      .args = {A_DEPL,
               {"FROM", KIND_TEXT, ARG_OPTIONAL, "a number of the history, head or proposal", NULL},
               {"TO", KIND_TEXT, ARG_OPTIONAL, "likewise", NULL}},
-     .about = "Between any two snapshots; by default from the head to the proposal.",
+     .about =
+         "Between any two snapshots; by default from the head to the proposal.  + comes, - goes, ~ "
+         "changes; * is concerned without being changed itself: it gains or loses a parent, sees "
+         "other data or is defined otherwise, and runs again; ! is in the way of a commit.  What "
+         "tasks will return is not known yet: who reads that may run again, too.",
      .examples = "anneal deployment diff prod 3 head"},
     {"deployment", "commit", "make the proposal what is wanted", cmd_deployment_commit, W,
      .routes = "POST /v1/deployments/{deployment}/commit",
      .args = {A_DEPL},
-     .opts = OPTS(FLAG("dry-run", 'n', "plan it, change nothing"),
+     .opts = OPTS(FLAG("dry-run", 'n', "plan it, say whom it concerns, change nothing"),
                   PICK("class", "CLASS", classes, "how urgent it is")),
      .about = "Touches what changed and nothing else.  If others have committed since it was "
-              "proposed, both changes are merged; what both changed differently is refused."},
+              "proposed, both changes are merged; what both changed differently is refused.  "
+              "Whoever runs again because of what changed or of what a task returned belongs to "
+              "the same operation: --wait ends when all of that is at rest."},
     {"deployment", "recall", "drop the proposal", cmd_deployment_recall, S,
      .routes = "GET /v1/deployments/{deployment}/proposal, "
                "DELETE /v1/deployments/{deployment}/proposal",
@@ -263,7 +271,7 @@ const struct cli_verb cli_verbs[] = {
     {"deployment", "rollback", "propose what was wanted before", cmd_deployment_rollback, S,
      .routes = "POST /v1/deployments/{deployment}/proposal, "
                "GET /v1/deployments/{deployment}/diff",
-     .args = {A_DEPL, {"NUMBER", KIND_NUMBER, 0, "a number of the history", NULL}},
+     .args = {A_DEPL, {"NUMBER", KIND_NUMBER, ARG_POSITIVE, "a number of the history", NULL}},
      .opts = OPTS(OPT("message", "TEXT", KIND_TEXT, "what it is for")),
      .about = "With the catalog of that time.  What cannot come back is listed; `anneal deployment "
               "commit` then brings about the rest."},

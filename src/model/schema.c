@@ -200,14 +200,16 @@ static int check_min_items(const struct frame *f, const struct value *arg, struc
 {
     if (f->v->kind != VALUE_LIST || (int64_t)f->v->n >= value_as_int(arg, 0))
         return 0;
-    return FAIL(f->at, e, "expected %lld items or more, not %u", (long long)arg->i, f->v->n);
+    return FAIL(f->at, e, "expected %s or more, not %u", text_count((uint64_t)arg->i, "item").s,
+                f->v->n);
 }
 
 static int check_max_items(const struct frame *f, const struct value *arg, struct err *e)
 {
     if (f->v->kind != VALUE_LIST || (int64_t)f->v->n <= value_as_int(arg, INT64_MAX))
         return 0;
-    return FAIL(f->at, e, "expected at most %lld items, not %u", (long long)arg->i, f->v->n);
+    return FAIL(f->at, e, "expected at most %s, not %u", text_count((uint64_t)arg->i, "item").s,
+                f->v->n);
 }
 
 static int check_unique(const struct frame *f, const struct value *arg, struct err *e)
@@ -280,14 +282,14 @@ static int check_min_length(const struct frame *f, const struct value *arg, stru
 {
     if (f->v->kind != VALUE_STRING || text_length(f->v) >= value_as_int(arg, 0))
         return 0;
-    return FAIL(f->at, e, "expected %lld characters or more", (long long)arg->i);
+    return FAIL(f->at, e, "expected %s or more", text_count((uint64_t)arg->i, "character").s);
 }
 
 static int check_max_length(const struct frame *f, const struct value *arg, struct err *e)
 {
     if (f->v->kind != VALUE_STRING || text_length(f->v) <= value_as_int(arg, INT64_MAX))
         return 0;
-    return FAIL(f->at, e, "expected at most %lld characters", (long long)arg->i);
+    return FAIL(f->at, e, "expected at most %s", text_count((uint64_t)arg->i, "character").s);
 }
 
 static int check_pattern(const struct frame *f, const struct value *arg, struct err *e)

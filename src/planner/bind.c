@@ -111,6 +111,8 @@ static int item_role(struct bind *b, const struct bind_item *item, uint32_t *ret
     const char *best = catalog_role_nearest(b->cat, item->role);
     if (best)
         (void)err_hint(b->err, "did you mean \"%s\"?", best);
+    else
+        (void)err_hint(b->err, "`anneal role list` shows the roles there are");
     return r;
 }
 

@@ -178,6 +178,7 @@ static bool tell_some(struct server *s, const told_v *told)
     struct err e;
     for (size_t i = 0; i < told->n && s->data->version == version; i++) {
         struct event ev = {.kind = EVENT_DATA_SET, .id = told->at[i].id, .a = told->at[i].digest};
+        ev.op = anneal_joins(s->engine, ev.id, s->data->cause);
         if (server_apply(s, &ev, &note, NULL, &e) < 0)
             log_err(LOG_ERROR, "data.told", &e);
     }
@@ -247,8 +248,11 @@ static void tell_touched(struct server *s, struct data_touched *t)
 void data_changed(struct server *s, uint32_t noderole, struct sight_paths paths, bool itself)
 {
     SCOPED(data_touched) t = {.server = s};
+    uint32_t outer = s->data->cause; /* hooks that run meanwhile have causes of their own */
     data_touched_by(&t, noderole, paths, itself);
+    s->data->cause = noderole;
     tell_touched(s, &t);
+    s->data->cause = outer;
 }
 
 void data_shared_changed(struct server *s, uint32_t deployment, struct str role,

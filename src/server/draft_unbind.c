@@ -204,7 +204,11 @@ static int named(struct unbinding *u, struct str role, uint32_t node)
     if (id)
         return err_hint(u->e, "it is in deployment %s",
                         view_deployment_name(u->d->server, deployment_of(u, id)));
-    return -ERR_NOT_FOUND;
+    const char *near = number ? NULL : catalog_role_nearest(u->d->catalog, role);
+    if (near && !str_eq(str_of(near), role))
+        return err_hint(u->e, "did you mean \"%s\"?", near);
+    return err_hint(u->e, "`anneal noderole list --deployment %s` shows what is bound there",
+                    view_deployment_name(u->d->server, u->d->deployment));
 }
 
 int draft_unbind(struct draft *d, struct str role, const uint32_t *nodes, uint32_t n_nodes,

@@ -3,10 +3,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/enact.h"
 
+#include "base/text.h"
+
 static const char *removal_title(const struct revision *r, struct arena *mem)
 {
-    return arena_printf(mem, "unbind %u noderole%s in %s", r->diff.n_removed,
-                        r->diff.n_removed == 1 ? "" : "s",
+    return arena_printf(mem, "unbind %s in %s", text_count(r->diff.n_removed, "noderole").s,
                         r->server->inv.deployments.at[r->deployment].name);
 }
 
@@ -18,6 +19,8 @@ int enact(struct draft *d, const struct server_call *c, const char *kind, const 
     *ret_op = 0;
     if (rc >= 0 && !title)
         title = removal_title(ret_r, c->mem);
+    if (rc >= 0 && dry)
+        rc = revision_try(ret_r, e);
     if (rc >= 0 && !dry && !revision_is_empty(ret_r))
         rc = revision_apply(ret_r, c, kind, title, ret_op, e);
     if (rc < 0 || dry) {

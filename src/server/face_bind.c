@@ -113,9 +113,10 @@ static int read_items(struct server *s, const struct server_call *c, struct bind
         if (rc < 0) {
             err_at(e, "/bindings/%u/nodes", i);
         } else if (nodes.ids.n == 0) {
-            err_set(e, ERR_REFUSED, "%s: \"%s\" selects no node",
-                    value_as_text(value_get(b, "role"), ""),
-                    value_as_text(value_get(b, "nodes"), ""));
+            err_set(e, ERR_REFUSED, "\"%s\" selects no node for %s",
+                    value_as_text(value_get(b, "nodes"), ""),
+                    value_as_text(value_get(b, "role"), ""));
+            err_hint(e, "`anneal node list` shows the nodes there are");
             rc = err_at(e, "/bindings/%u/nodes", i);
         }
         for (size_t k = 0; rc >= 0 && k < nodes.ids.n; k++)
@@ -147,10 +148,25 @@ static void plan_reserve(const struct server *s, struct plan *plan)
                 anneal_task_end(s->engine), anneal_span_end(s->engine), anneal_pool_end(s->engine));
 }
 
-int face_plan_try(struct server *s, struct plan *plan, struct err *e)
+int face_plan_look(struct server *s, struct plan *plan, uint32_t deployment,
+                   const struct pmap *head, struct err *e)
 {
     plan_reserve(s, plan);
-    return hook_before(s, HOOK_ON_PROPOSED, plan, e);
+    /* Making digests runs the hooks that are due; while nothing can be written they wait. */
+    return server_writable(s, NULL) < 0 ? 0 : data_plan_digests(s, plan, deployment, head, e);
+}
+
+int face_plan_try(struct server *s, struct plan *plan, uint32_t deployment, const struct pmap *head,
+                  struct err *e)
+{
+    int rc = face_plan_room(s, plan, e);
+    if (rc < 0)
+        return rc;
+    plan_reserve(s, plan);
+    rc = plan->n_changes ? anneal_plan_check(s->engine, plan, e) : 0;
+    if (rc >= 0)
+        rc = hook_before(s, HOOK_ON_PROPOSED, plan, e);
+    return rc < 0 ? rc : data_plan_digests(s, plan, deployment, head, e);
 }
 
 int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
@@ -209,6 +225,9 @@ static int bind_apply(struct server *s, const struct server_call *c, const struc
 {
     int class = start_class_find(value_as_text(value_get(c->body, "class"), "normal"));
     struct face_work work = {"bind", title, (enum start_class) class, 0, 0, NULL};
+    *ret_op = 0;
+    if (plan->n_noderoles == 0 && plan->n_needs == 0)
+        return 0; /* all of it is bound already */
     if (comes_back(s, plan))
         return enact_bindings(s, c, req, title, ret_op, e);
     int rc = wish_check(s, req->deployment, plan, e);
@@ -247,9 +266,9 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
         return rc;
     const char *title = value_as_text(value_get(c->body, "title"), NULL);
     if (!title)
-        title = arena_printf(c->mem, "bind %u noderoles in %s", plan->n_noderoles,
+        title = arena_printf(c->mem, "bind %s in %s", text_count(plan->n_noderoles, "noderole").s,
                              s->inv.deployments.at[id].name);
-    rc = dry ? face_plan_try(s, plan, e) : bind_apply(s, c, &req, plan, title, &op, e);
+    rc = dry ? face_plan_try(s, plan, 0, NULL, e) : bind_apply(s, c, &req, plan, title, &op, e);
     if (rc < 0)
         return rc;
     struct value *v = value_map(c->mem);
@@ -259,7 +278,7 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
               new_noderoles(c->mem, plan, plan->rebased && !dry && plan->n_noderoles <= 10000));
     value_put_int(c->mem, v, "tasks", plan->n_tasks);
     r->body = v;
-    r->accepted = !dry;
+    r->accepted = op != 0;
     r->group = dry ? 0 : commit_open_group(s->commit);
     return 0;
 }
@@ -399,8 +418,10 @@ int server_role_rerun(struct server *s, const struct server_call *c, struct serv
     if (ids.ids.n == 0)
         rc = err_set(e, ERR_NOT_FOUND, "role %s is bound to none of these nodes", c->id[0]);
     else
-        rc = rerun(s, c, r, arena_printf(c->mem, "re-run %s on %zu nodes", c->id[0], ids.ids.n),
-                   ids.ids.at, ids.ids.n, e);
+        rc = rerun(
+            s, c, r,
+            arena_printf(c->mem, "re-run %s on %s", c->id[0], text_count(ids.ids.n, "node").s),
+            ids.ids.at, ids.ids.n, e);
     vec_done(&wanted.ids);
     vec_done(&ids.ids);
     return rc;

@@ -65,6 +65,8 @@ static int role_asked(const struct server *s, const char *name, struct noderole_
     err_set(e, ERR_INVALID, "there is no role %s", name);
     if (near)
         err_hint(e, "did you mean \"%s\"?", near);
+    else
+        err_hint(e, "`anneal role list` shows the roles there are");
     return err_at(e, "?role");
 }
 

@@ -137,10 +137,11 @@ static int edit_nodes(struct server *s, const struct value *edit, struct id_list
 {
     struct str selector = value_as_str(value_get(edit, "nodes"));
     int rc = node_select(s, selector, ret, e);
-    if (rc >= 0 && ret->ids.n == 0)
-        return err_set(e, ERR_REFUSED, "%s: \"%.*s\" selects no node",
-                       value_as_text(value_get(edit, "role"), ""), (int)selector.n, selector.s);
-    return rc;
+    if (rc < 0 || ret->ids.n > 0)
+        return rc;
+    err_set(e, ERR_REFUSED, "\"%.*s\" selects no node for %s", (int)selector.n, selector.s,
+            value_as_text(value_get(edit, "role"), ""));
+    return err_hint(e, "`anneal node list` shows the nodes there are");
 }
 
 static int edit_one(struct draft *d, const struct value *edit, struct err *e)
@@ -219,27 +220,54 @@ static int tell_conflicts(struct server *s, const struct server_call *c, const s
         s->inv.deployments.at[p->deployment].name);
 }
 
-/* Whoever goes back wants that catalog; else nobody wants an older one than there is. */
-static uint32_t commit_catalog(const struct server *s, const struct snapshot *p)
+struct figures {
+    uint32_t changed, removed;
+    uint64_t tasks; /* new ones, and those that run again */
+};
+
+static void count_again(const struct server *s, uint32_t noderole, struct figures *f)
 {
-    const struct snapshot *head = desire_head(s->desire, p->deployment);
-    return !p->source && head && head->catalog > p->catalog ? head->catalog : p->catalog;
+    struct noderole_view v = {0};
+    f->changed++;
+    if (anneal_noderole(s->engine, noderole, &v))
+        f->tasks += v.n_tasks;
+}
+
+static struct figures figures_of(const struct revision *r)
+{
+    struct figures f = {.tasks = r->plan->n_tasks};
+    struct u64map seen = {0};
+    for (uint32_t i = 0; i < r->plan->n_changes; i++) {
+        const struct plan_change *c = &r->plan->changes[i];
+        u64map_put(&seen, c->noderole, 1);
+        if (c->what & PLAN_C_REMOVE)
+            f.removed++;
+        else if (c->what & PLAN_C_TASKS) /* its new ones are counted */
+            f.changed++;
+        else if (revision_reruns(c))
+            count_again(r->server, c->noderole, &f);
+    }
+    for (uint32_t i = 0; i < r->plan->n_needs; i++)
+        if (u64map_put(&seen, r->plan->needs[i].child, 1))
+            count_again(r->server, r->plan->needs[i].child, &f);
+    u64map_done(&seen);
+    return f;
 }
 
 static struct value *outcome(struct server *s, const struct server_call *c,
                              const struct revision *r, uint32_t op, bool dry)
 {
     struct value *v = value_map(c->mem);
-    uint32_t removed = 0, refreshed = 0;
-    for (uint32_t i = 0; i < r->plan->n_changes; i++)
-        *(r->plan->changes[i].what & PLAN_C_REMOVE ? &removed : &refreshed) += 1;
+    struct figures f = figures_of(r);
     const struct snapshot *head = dry ? NULL : desire_head(s->desire, r->deployment);
     value_set(c->mem, v, "snapshot", head ? view_snapshot(s, c->mem, head) : value_null(c->mem));
     value_set(c->mem, v, "operation", op ? view_operation(s, c->mem, op) : value_null(c->mem));
     value_put_int(c->mem, v, "added", r->plan->n_noderoles);
-    value_put_int(c->mem, v, "changed", refreshed);
-    value_put_int(c->mem, v, "removed", removed);
-    value_put_int(c->mem, v, "tasks", r->plan->n_tasks);
+    value_put_int(c->mem, v, "changed", f.changed);
+    value_put_int(c->mem, v, "removed", f.removed);
+    value_put_int(c->mem, v, "tasks", (int64_t)f.tasks);
+    value_set(c->mem, v, "going", dry ? revision_going(r) : value_list(c->mem));
+    value_set(c->mem, v, "touched", dry ? revision_touched(r, NULL) : value_list(c->mem));
     return v;
 }
 
@@ -255,7 +283,7 @@ int server_deployment_commit(struct server *s, const struct server_call *c, stru
     uint32_t op = 0;
     int rc = server_writable(s, e);
     if (rc < 0 || (rc = proposal_of(s, c, &p, e)) < 0 ||
-        (rc = catalog_generation(s, commit_catalog(s, p), &catalog, e)) < 0 ||
+        (rc = catalog_generation(s, revision_catalog(s, p), &catalog, e)) < 0 ||
         (rc = desire_merge(s->desire, p->id, c->mem, &root, &conflicts, e)) < 0)
         return rc;
     if (rc > 0)
@@ -266,7 +294,7 @@ int server_deployment_commit(struct server *s, const struct server_call *c, stru
                                                     s->inv.deployments.at[deployment].name);
     rc = revision_make(&rev, s, c->mem, catalog, deployment, root, true, e);
     if (rc >= 0 && dry)
-        rc = face_plan_try(s, rev.plan, e);
+        rc = revision_try(&rev, e);
     if (rc >= 0 && !dry && !revision_is_empty(&rev))
         rc = revision_apply(&rev, c, "commit", title, &op, e);
     if (rc < 0 || dry) {

@@ -187,7 +187,15 @@ static int why_operation(struct why_answer *w, const char *text, struct server_r
                          .name = title ? title : "",
                          .state = operation_state_name(o.state),
                          .id = id};
-    why_reply(w, &h, arena_printf(w->mem, "operation %u is %s", id, h.state), r);
+    bool open = o.state == OPERATION_RUNNING;
+    why_reply(w, &h,
+              open ? arena_printf(w->mem, "operation %u is running", id)
+                   : arena_printf(w->mem, "operation %u %s%s", id,
+                                  o.state == OPERATION_CANCELLED || o.state == OPERATION_SUPERSEDED
+                                      ? "was "
+                                      : "",
+                                  h.state),
+              r);
     return 0;
 }
 

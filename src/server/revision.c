@@ -352,7 +352,20 @@ bool revision_is_empty(const struct revision *r)
            r->plan->n_needs == 0;
 }
 
+/* Whoever goes back wants that catalog; else nobody wants an older one than there is. */
+uint32_t revision_catalog(const struct server *s, const struct snapshot *p)
+{
+    const struct snapshot *head = desire_head(s->desire, p->deployment);
+    return !p->source && head && head->catalog > p->catalog ? head->catalog : p->catalog;
+}
+
 /* --- applying --- */
+
+int revision_try(struct revision *r, struct err *e)
+{
+    int rc = wish_check(r->server, r->deployment, r->plan, e);
+    return rc < 0 ? rc : face_plan_try(r->server, r->plan, r->deployment, r->now, e);
+}
 
 /* An earlier commit that is still open: its work goes on in the next. */
 static uint32_t open_commit(const struct revision *r)

@@ -31,11 +31,24 @@ struct revision {
 int revision_make(struct revision *r, struct server *s, struct arena *mem, const struct catalog *c,
                   uint32_t deployment, const struct pmap *now, bool renew, struct err *e);
 void revision_done(struct revision *r);
+/* The generation of the catalog that a proposal would be committed with. */
+uint32_t revision_catalog(const struct server *s, const struct snapshot *proposal);
+/* Would it be applied?  The plan then has everybody whom it would concern. */
+int revision_try(struct revision *r, struct err *e);
 /* Does it come to anything for what lives? */
 bool revision_is_empty(const struct revision *r);
 /* One operation of that kind; its id. */
 int revision_apply(struct revision *r, const struct server_call *c, const char *kind,
                    const char *title, uint32_t *ret_op, struct err *e);
+/* Does a change make its noderole run again?  Another lens alone does not, if what is seen by it is
+ * the same. */
+bool revision_reruns(const struct plan_change *c);
+/* Whom it concerns beyond what `changes`, as shown of its difference, names, and why; who is named
+ * there is told what it gains as well.  NULL: all that it changes.  For a plan that was looked at
+ * or tried. */
+struct value *revision_touched(const struct revision *r, struct value *changes);
+/* What goes, in the order in which it does: children before parents. */
+struct value *revision_going(const struct revision *r);
 /* After the map has become the head. */
 int revision_settle(struct revision *r, const struct server_call *c, struct err *e);
 

@@ -112,6 +112,7 @@ int rollback_lost(struct draft *d, const struct snapshot *source, struct value *
                        why ? why : "what it needed is gone, or it was taken out of the proposal");
         value_add(d->mem, list, v);
     }
+    view_sort(list);
     *ret_list = list;
     return 0;
 }

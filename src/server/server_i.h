@@ -369,6 +369,8 @@ struct value *view_snapshot(struct server *s, struct arena *a, const struct snap
 uint64_t view_snapshot_rev(const struct snapshot *p);
 struct value *view_changes(struct server *s, struct arena *a, const struct snapshot_changes *d);
 struct value *view_conflicts(struct server *s, struct arena *a, const struct snapshot_conflicts *c);
+/* Items with a role and a node, by their names: as people look for them. */
+void view_sort(struct value *list);
 /* "role@node", or "role" of a deployment role */
 const char *view_key_name(struct server *s, struct arena *a, uint64_t key);
 struct value *view_noderole(struct server *s, struct arena *a, uint32_t id, bool full);
@@ -420,8 +422,13 @@ struct face_work {
 };
 int face_plan_apply(struct server *s, const struct server_call *c, struct plan *plan,
                     const struct face_work *w, uint32_t *ret_op, struct err *e);
-/* Would hooks refuse it?  For dry runs and proposals; nothing is kept. */
-int face_plan_try(struct server *s, struct plan *plan, struct err *e);
+/* The same short of applying it: the plan then has everybody whom it would concern.  For dry runs;
+ * nothing is kept but the lenses that it brings: texts, which change nobody. */
+int face_plan_try(struct server *s, struct plan *plan, uint32_t deployment, const struct pmap *head,
+                  struct err *e);
+/* And without asking hooks, for who only wants to look. */
+int face_plan_look(struct server *s, struct plan *plan, uint32_t deployment,
+                   const struct pmap *head, struct err *e);
 
 /* More views, for lists and explanations.  Names are borrowed until the next write; NULL for
  * nobody. */

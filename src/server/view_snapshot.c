@@ -4,6 +4,10 @@
  * its noderole.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
 #include "server/server_i.h"
 
 /* Maps are never called by the same number twice. */
@@ -50,6 +54,29 @@ const char *view_key_name(struct server *s, struct arena *a, uint64_t key)
     return arena_printf(a, "%.*s@%s", (int)role.n, role.s, node ? node : "?");
 }
 
+/* Of an item with a role and a node, or of "role@node". */
+static struct str part_of(const struct value *v, bool role)
+{
+    if (v->kind == VALUE_MAP)
+        return value_as_str(value_get(v, role ? "role" : "node"));
+    const char *at = memchr(v->s, '@', v->n);
+    if (role)
+        return (struct str){v->s, at ? (size_t)(at - v->s) : v->n};
+    return at ? (struct str){at + 1, v->n - (size_t)(at + 1 - v->s)} : (struct str){"", 0};
+}
+
+static int by_name(const void *x, const void *y)
+{
+    int order = text_natural_order(part_of(x, true), part_of(y, true));
+    return order ? order : text_natural_order(part_of(x, false), part_of(y, false));
+}
+
+void view_sort(struct value *list)
+{
+    if (list->n > 1)
+        qsort(list->items, list->n, sizeof *list->items, by_name);
+}
+
 static bool has_parent(const struct snapshot_entry *t, uint64_t key)
 {
     for (uint32_t i = 0; t && i < t->n_parents; i++)
@@ -67,6 +94,7 @@ static struct value *parents_without(struct server *s, struct arena *a,
     for (uint32_t i = 0; t && i < t->n_parents; i++)
         if (!has_parent(other, t->parents[i]))
             value_add(a, list, value_text(a, view_key_name(s, a, t->parents[i])));
+    view_sort(list);
     return list;
 }
 
@@ -100,7 +128,20 @@ struct value *view_changes(struct server *s, struct arena *a, const struct snaps
         value_add(a, list, change_value(s, a, &d->changed[i], "changed"));
     for (uint32_t i = 0; i < d->n_removed; i++)
         value_add(a, list, change_value(s, a, &d->removed[i], "removed"));
+    view_sort(list);
     return list;
+}
+
+/* One of the three sides of a conflict; null: it is not bound there. */
+static struct value *side_value(struct server *s, struct arena *a, const struct snapshot_entry *t)
+{
+    static const struct snapshot_entry none;
+    struct value *v = value_map(a);
+    if (!t)
+        return value_null(a);
+    value_set(a, v, "data", user_of(s, a, t));
+    value_set(a, v, "needs", parents_without(s, a, t, &none));
+    return v;
 }
 
 struct value *view_conflicts(struct server *s, struct arena *a, const struct snapshot_conflicts *c)
@@ -109,10 +150,11 @@ struct value *view_conflicts(struct server *s, struct arena *a, const struct sna
     for (uint32_t i = 0; i < c->n; i++) {
         struct value *v = value_map(a);
         put_names(s, a, v, c->at[i].role, c->at[i].node);
-        value_set(a, v, "head", c->at[i].ours ? user_of(s, a, c->at[i].ours) : value_null(a));
-        value_set(a, v, "proposal",
-                  c->at[i].theirs ? user_of(s, a, c->at[i].theirs) : value_null(a));
+        value_set(a, v, "base", side_value(s, a, c->at[i].base));
+        value_set(a, v, "head", side_value(s, a, c->at[i].ours));
+        value_set(a, v, "proposal", side_value(s, a, c->at[i].theirs));
         value_add(a, list, v);
     }
+    view_sort(list);
     return list;
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "server/server_i.h"
 
 enum { INSTANCES_MOST = 16, HOLDERS_MOST = 8 };
@@ -48,8 +49,8 @@ int why_jig(struct why_answer *w, const char *name, struct server_reply *r, stru
                          .state = v.active ? "active" : "inactive",
                          .id = (uint32_t)id};
     why_reply(w, &h,
-              arena_printf(w->mem, "jig %s works: %u of its workers' %u places are taken", h.name,
-                           v.taken, v.slots),
+              arena_printf(w->mem, "jig %s works: %u of its workers' %s taken", h.name, v.taken,
+                           text_count(v.slots, "place").s),
               r);
     return 0;
 }
@@ -116,6 +117,57 @@ int why_pool(struct why_answer *w, const char *name, struct server_reply *r, str
                            v.taken, v.elsewhere, v.size),
               r);
     return 0;
+}
+
+/* ---- where to bind ---- */
+
+/* The one that operators have made; the system's if they have made none, `many` if several. */
+static const char *only_deployment(const struct server *s, const char *many)
+{
+    uint32_t found = 0;
+    for (uint32_t d = 1; d < s->inv.deployments.n; d++)
+        if (d != DEPLOYMENT_SYSTEM && s->inv.deployments.at[d].name) {
+            if (found)
+                return many;
+            found = d;
+        }
+    return view_deployment_name(s, found ? found : DEPLOYMENT_SYSTEM);
+}
+
+/* The deployment with most noderoles of a role; 0: there are none. */
+static uint32_t role_home(const struct server *s, const char *name)
+{
+    uint32_t best = 0;
+    size_t most = 0;
+    uintptr_t role;
+    if (!strmap_get(&s->inv.role_by_name, str_of(name), &role))
+        return 0;
+    for (uint32_t d = 1; d < s->inv.deployments.n; d++) {
+        const struct id_list *l = inventory_instances(&s->inv, (uint32_t)role, d);
+        if (l && l->ids.n > most) {
+            most = l->ids.n;
+            best = d;
+        }
+    }
+    return best;
+}
+
+/* Where somebody would bind a role to a node: where the node is at home.  The system's deployment
+ * is where nodes are that nobody has moved; then it is where others of the role are, else where
+ * something else on the node is, else the only one there is. */
+static uint32_t binding_home(const struct server *s, const char *role, uint32_t node)
+{
+    uint32_t home = s->inv.nodes.at[node].deployment, found;
+    if (home != DEPLOYMENT_SYSTEM)
+        return home;
+    if ((found = role_home(s, role)))
+        return found;
+    for (uint32_t id = anneal_node_first_noderole(s->engine, node); id;
+         id = anneal_node_next_noderole(s->engine, id))
+        if (s->inv.noderoles.at[id].deployment != DEPLOYMENT_SYSTEM)
+            return s->inv.noderoles.at[id].deployment;
+    const char *only = only_deployment(s, NULL);
+    return only ? inventory_deployment_find(&s->inv, only) : home;
 }
 
 /* ---- roles ---- */
@@ -199,11 +251,14 @@ int why_role(struct why_answer *w, const char *name, struct server_reply *r, str
                                       : "role %s is bound to no node",
                              name),
                 abstract ? NULL
-                         : arena_printf(w->mem, "anneal deployment bind system %s=NODE", name));
+                         : arena_printf(w->mem, "anneal deployment bind %s %s=NODE",
+                                        only_deployment(s, "DEPLOYMENT"), name));
     h.state = sum.instances == 0 ? "unbound" : "bound";
     why_reply(w, &h,
-              arena_printf(w->mem, "role %s is in service on all %u nodes that have it", name,
-                           sum.instances),
+              sum.instances == 1
+                  ? arena_printf(w->mem, "role %s is in service on the one node that has it", name)
+                  : arena_printf(w->mem, "role %s is in service on all %u nodes that have it", name,
+                                 sum.instances),
               r);
     return 0;
 }
@@ -262,7 +317,7 @@ static const char *plan_binding(struct why_answer *w, const char *role, uint32_t
                                 uint32_t *ret_present, const char **ret_fine)
 {
     struct server *s = w->server;
-    uint32_t deployment = s->inv.nodes.at[node].deployment;
+    uint32_t deployment = binding_home(s, role, node);
     struct bind_item item = {.role = str_of(role), .node = node};
     struct bind_request req = {.deployment = deployment, .items = &item, .n_items = 1};
     struct world world;

@@ -149,9 +149,9 @@ static void tell_backoff(const struct why_answer *w, const struct why *y, struct
     struct task_view v = {0};
     (void)anneal_task(w->server->engine, y->id, &v);
     t->gravity = GRAVITY_TIME;
-    t->text = arena_printf(w->mem, "%s failed %u time%s and is tried again %s%s",
-                           task_words(w, y->id), v.tries, v.tries == 1 ? "" : "s",
-                           in_words(w, v.wake_ms), attempt_words(w, y->id, v.attempt));
+    t->text = arena_printf(w->mem, "%s failed %s and is tried again %s%s", task_words(w, y->id),
+                           text_count(v.tries, "time").s, in_words(w, v.wake_ms),
+                           attempt_words(w, y->id, v.attempt));
     t->remedy = command(w, "task poke", y->id);
 }
 
@@ -251,16 +251,23 @@ static void tell_pool(const struct why_answer *w, const struct why *y, struct to
                              v.taken + v.elsewhere + 1);
 }
 
+static const char *all_places(const struct why_answer *w, uint64_t n)
+{
+    return n == 1 ? "the only place" : arena_printf(w->mem, "all %" PRIu64 " places", n);
+}
+
 static void tell_workers(const struct why_answer *w, const struct why *y, struct told *t)
 {
     t->gravity = y->value ? GRAVITY_TIME : GRAVITY_PERSON;
     if (!y->value)
         t->text = "no worker has reported: nothing can run";
     else if (y->table == ROWS_JIG)
-        t->text = arena_printf(w->mem, "all %" PRIu64 " places of workers with jig %s are taken",
-                               y->value, or_unknown(view_jig_name(w->server, y->id)));
+        t->text = arena_printf(w->mem, "%s of workers with jig %s %s taken",
+                               all_places(w, y->value), or_unknown(view_jig_name(w->server, y->id)),
+                               y->value == 1 ? "is" : "are");
     else
-        t->text = arena_printf(w->mem, "all %" PRIu64 " places of workers are taken", y->value);
+        t->text = arena_printf(w->mem, "%s of workers %s taken", all_places(w, y->value),
+                               y->value == 1 ? "is" : "are");
     t->remedy = "anneal worker list";
 }
 

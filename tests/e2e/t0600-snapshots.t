@@ -42,7 +42,7 @@ is "$(live)" "db-n1.t:db;web-n1.t:hello 8080;web-n2.t:hello 90;web-n3.t:hello 91
 d propose shop >/dev/null; d edit shop --set web@n2.t:port=70 >/dev/null
 anneal -q noderole set "$(anneal noderole list --role web --node n2.t -o json | jq '.items[0].id')" port=71 --wait >/dev/null 2>&1
 out=$(d commit shop); has "$out" "web@n2.t" "of the same entry, differently, they are refused by name"
-out=$(d diff shop); has "$out" "! web@n2.t" "the diff shows the conflict"; has "$out" "port: 71 -> 70" "with both values"
+out=$(d diff shop); has "$out" "! web@n2.t" "the diff shows the conflict"; has "$out" "port: before 90, theirs 71, yours 70" "with all sides"
 d recall shop >/dev/null; ok $? "recalled"
 runs >/dev/null
 
@@ -57,7 +57,7 @@ d unbind shop web=n3.t --wait >/dev/null; ok $? "one is unbound"
 is "$(cat "$work/removed")" "stop n3.t
 web n3.t" "by stop and remove"; rm "$work/removed"
 is "$(state web n3.t)" none "and it is gone"
-first=$(anneal deployment history shop -o json | jq '.items[0].number')
+first=$(anneal deployment history shop -o json | jq '.items[-1].number')
 out=$(d rollback shop "$first"); ok $? "going back is proposed" "$out"
 out=$(d diff shop); has "$out" "catalog: generation 2 -> 1" "with its catalog"
 out=$(d commit shop --wait); ok $? "committed" "$out"

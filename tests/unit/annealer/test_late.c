@@ -102,6 +102,66 @@ static void taken_back_from_the_queue(void)
     rig_done(&r);
 }
 
+static void is_open(struct rig *r, uint32_t op, bool wanted, const char *what)
+{
+    struct operation_view v = {0};
+    (void)anneal_operation(r->a, op, &v);
+    is_text(operation_state_name(v.state), wanted ? "running" : "succeeded", "%s", what);
+}
+
+static void joins_the_operation_of_its_cause(void)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    rig_plan(&r, RIG_OP, "old@1 below@2<old");
+    rig_all_ok(&r, "old below");
+    join(&r, 3, "peer@3", "old");
+    is_int(anneal_joins(r.a, rig_nr(&r, "old").id, rig_nr(&r, "peer").id), 3, "it would join");
+    is_int(anneal_joins(r.a, 99, rig_nr(&r, "peer").id), 0, "somebody unknown would not");
+    is_int(anneal_joins(r.a, rig_nr(&r, "old").id, 99), 0, "nor because of somebody unknown");
+    rig_ok(&r, "peer");
+    is_int(rig_nr(&r, "old").operation, 3, "who runs again because of a new peer joins it");
+    is_int(rig_nr(&r, "below").operation, RIG_OP, "who does not run again stays where it was");
+    is_open(&r, 3, true, "an operation is open until what follows from it is done");
+    rig_ok(&r, "old");
+    is_open(&r, 3, false, "then it has ended");
+    rig_done(&r);
+}
+
+static void joins_nobody_else(void)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    rig_plan(&r, RIG_OP, "old@1 below@2<old");
+    rig_all_ok(&r, "old below");
+    join(&r, 3, "peer@3", "old");
+    rig_op_add(&r, 4, 1, CLASS_NORMAL);
+    uint32_t old = rig_nr(&r, "old").id;
+    rig_step(&r, (struct event){.kind = EVENT_RERUN, .op = 4, .ids = &old, .n_ids = 1});
+    is_int(anneal_joins(r.a, old, rig_nr(&r, "peer").id), 0, "who has an open one stays there");
+    rig_ok(&r, "peer");
+    is_int(rig_nr(&r, "old").operation, 4, "also when the peer is up");
+    is_open(&r, 3, false, "that operation has ended by itself");
+    rig_ok(&r, "old");
+    is_int(anneal_joins(r.a, old, rig_nr(&r, "below").id), 0, "one that has ended takes nobody");
+    rig_done(&r);
+}
+
+static void held_takes_nobody(void)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    rig_plan(&r, RIG_OP, "old@1");
+    rig_all_ok(&r, "old");
+    join(&r, 3, "peer@3", "old");
+    rig_do(&r, EVENT_CANCEL, 3);
+    is_int(anneal_joins(r.a, rig_nr(&r, "old").id, rig_nr(&r, "peer").id), 0, "it is being held");
+    rig_ok(&r, "peer");
+    is_int(rig_nr(&r, "old").operation, OPERATION_STANDING, "the standing one sees to it");
+    is_text(rig_started(&r), "old", "and it runs");
+    rig_done(&r);
+}
+
 static int join_try(struct rig *r, uint32_t op, const char *peers, uint32_t n,
                     const struct plan_need *needs)
 {
@@ -138,6 +198,9 @@ static void circles_are_refused(void)
 
 int main(void)
 {
+    joins_the_operation_of_its_cause();
+    joins_nobody_else();
+    held_takes_nobody();
     waits_for_a_late_parent(false);
     waits_for_a_late_parent(true);
     sleeps_over_a_restart();

@@ -57,10 +57,10 @@ const char fake_snapshot_text[] =
     "{\"id\":1,\"deployment\":\"prod\",\"number\":1,\"state\":\"committed\",\"author\":"
     "\"admin\",\"message\":\"bind\",\"catalog\":1,\"source\":null,\"operation\":null,"
     "\"entries\":2,\"created_at\":null,\"ended_at\":null,\"rev\":1}";
-static const char diff[] =
-    "{\"from\":null,\"to\":null,\"changes\":[],\"conflicts\":[],\"lost\":[]}";
+static const char diff[] = "{\"from\":null,\"to\":null,\"changes\":[],\"conflicts\":[],\"lost\":[],"
+                           "\"touched\":[],\"refused\":null}";
 static const char outcome[] = "{\"snapshot\":null,\"operation\":null,\"added\":0,\"changed\":1,"
-                              "\"removed\":0,\"tasks\":0}";
+                              "\"removed\":0,\"tasks\":0,\"going\":[],\"touched\":[]}";
 
 /* Of a deployment that is there; a write tells of an event. */
 static int of_deployment(struct server *s, const struct server_call *c, const char *op,

@@ -41,7 +41,7 @@ static const struct body_case bodies[] = {
     {"node_patch", "{\"name\":\"x\"}", ERR_INVALID, "/name", "", ""},
     {"node_patch", "{\"slots\":\"x\"}", ERR_INVALID, "/slots", "", ""},
     {"jig_patch", "{\"active\":\"yes\"}", ERR_INVALID, "/active", "true or false", ""},
-    {"deployment_bind", "{\"bindings\":[]}", ERR_INVALID, "/bindings", "1 items or more", ""},
+    {"deployment_bind", "{\"bindings\":[]}", ERR_INVALID, "/bindings", "1 item or more", ""},
     {"deployment_bind", "{\"bindings\":[{\"role\":\"a\",\"nodes\":\"*\"}],\"class\":\"urgent\"}",
      ERR_NONE, "", "", ""},
     {"deployment_bind", "{\"bindings\":[{\"role\":\"a\"}]}", ERR_INVALID, "/bindings/0/nodes",

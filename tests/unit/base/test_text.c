@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <time.h>
 
 #include "tap.h"
@@ -275,8 +276,55 @@ static void test_numbers(void)
     is_text(hex, "", "hexadecimal of nothing");
 }
 
+static void test_counts(void)
+{
+    static const struct {
+        uint64_t n;
+        const char *one, *text;
+    } cases[] = {
+        {0, "node", "0 nodes"},  {1, "node", "1 node"},     {2, "node", "2 nodes"},
+        {1, "entry", "1 entry"}, {0, "entry", "0 entries"}, {3, "new entry", "3 new entries"},
+        {2, "key", "2 keys"},    {2, "y", "2 ys"},          {2, "new task", "2 new tasks"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct text_count t = text_count(cases[i].n, cases[i].one);
+        is_text(t.s, cases[i].text, "%" PRIu64 " of %s", cases[i].n, cases[i].one);
+    }
+    is_int(strlen(text_count(UINT64_MAX, "word that is far too long to be the name of a thing").s),
+           63, "it never grows over its place");
+}
+
+static void test_natural_order(void)
+{
+    /* each comes before all that follow it */
+    static const char *const rising[] = {"",
+                                         "10",
+                                         "a",
+                                         "a1",
+                                         "a1b",
+                                         "a2",
+                                         "a2b",
+                                         "a010",
+                                         "a10",
+                                         "a10.b2",
+                                         "a10.b10",
+                                         "a99999999999999999999998",
+                                         "a99999999999999999999999",
+                                         "b",
+                                         "ba",
+                                         "\xc3\xa4"};
+    size_t n = sizeof rising / sizeof *rising;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < n; k++) {
+            int order = text_natural_order(str_of(rising[i]), str_of(rising[k]));
+            int wanted = (i > k) - (i < k);
+            ok((order > 0) - (order < 0) == wanted, "\"%s\" and \"%s\"", rising[i], rising[k]);
+        }
+}
+
 int main(void)
 {
+    test_counts();
+    test_natural_order();
     test_glob();
     test_glob_oracle();
     test_utf8();

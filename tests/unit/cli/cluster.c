@@ -130,7 +130,17 @@ static const struct {
      "\"before\":{},\"after\":{\"motd\":\"all\"},\"gains\":[],\"losses\":[]},"
      "{\"role\":\"db\",\"node\":\"n2\",\"noderole\":13,\"change\":\"removed\",\"before\":{},"
      "\"after\":null,\"gains\":[],\"losses\":[]}],"
-     "\"conflicts\":[{\"role\":\"web\",\"node\":\"n1\",\"noderole\":12}],"
+     "\"touched\":[{\"role\":\"lb\",\"node\":\"n4\",\"noderole\":14,\"deployment\":\"edge\","
+     "\"why\":[\"parents\",\"data\"],\"gains\":[\"web@n3\"],\"losses\":[\"db@n2\"]},"
+     "{\"role\":\"ntp\",\"node\":\"n1\",\"noderole\":8,\"deployment\":\"prod\","
+     "\"why\":[\"definition\"],\"gains\":[],\"losses\":[]}],"
+     "\"conflicts\":[{\"role\":\"web\",\"node\":\"n2\",\"noderole\":11,"
+     "\"base\":{\"data\":{\"a\":{\"x\":1},\"b\":1},\"needs\":[\"db@n1\",\"ntp@n2\"]},"
+     "\"head\":{\"data\":{\"a\":{\"x\":2},\"b\":1},\"needs\":[\"ntp@n2\"]},"
+     "\"proposal\":{\"data\":{\"b\":1,\"c\":{}},\"needs\":[\"db@n1\",\"ntp@n2\"]}},"
+     "{\"role\":\"web\",\"node\":\"n5\",\"noderole\":null,\"base\":null,\"head\":null,"
+     "\"proposal\":{\"data\":{},\"needs\":[]}}],"
+     "\"refused\":{\"code\":\"refused\",\"text\":\"web@n3 needs db@n1\",\"hint\":\"bind it\"},"
      "\"lost\":[{\"role\":\"web\",\"node\":\"n9\",\"text\":\"its node is gone\"}]}"},
     {"POST /v1/deployments/prod/commit", 202,
      "{\"snapshot\":" SNAPSHOT ",\"operation\":" OPERATION_JSON(

@@ -183,7 +183,7 @@ static void test_trace(void)
         "{\"type\":\"urn:anneal:error:refused\",\"detail\":\"slots \\u001b[2Jmust be 1 or more\","
         "\"pointer\":\"/slots\",\"line\":\"slots: 0\",\"hint\":\"use 1\"}");
     is_int(case_run(&c, "node add n1 --slots 0"), 6, "a refusal");
-    is_text(c.err, "anneal: /slots: slots ^[[2Jmust be 1 or more\n    slots: 0\nhint: use 1\n",
+    is_text(c.err, "anneal: slots: slots ^[[2Jmust be 1 or more\n    slots: 0\nhint: use 1\n",
             "has place, text, line and hint, and cannot command the terminal");
     fake_on(c.server, "GET /v1/nodes", 400,
             "{\"type\":\"urn:anneal:error:syntax\",\"detail\":\"expected a node\","
@@ -193,14 +193,14 @@ static void test_trace(void)
             "is shown with the caret below it");
     c.tty = true;
     is_int(case_run(&c, "node add n1 --slots 0"), 6, "on a terminal");
-    has_text(c.err, "\033[1;31manneal:\033[0m /slots", "it has colour");
+    has_text(c.err, "\033[1;31manneal:\033[0m slots", "it has colour");
     c.no_color = true;
     case_run(&c, "node add n1 --slots 0");
-    has_text(c.err, "anneal: /slots", "unless NO_COLOR is set");
+    has_text(c.err, "anneal: slots", "unless NO_COLOR is set");
     c.no_color = false;
     c.dumb = true;
     case_run(&c, "node add n1 --slots 0");
-    has_text(c.err, "anneal: /slots", "or the terminal is dumb");
+    has_text(c.err, "anneal: slots", "or the terminal is dumb");
     case_run(&c, "node add n1 --slots 0 --color");
     has_text(c.err, "\033[1;31manneal:", "--color overrules both");
     fake_free(c.server);

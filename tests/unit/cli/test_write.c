@@ -213,7 +213,7 @@ static void test_forms(void)
     fake_on(c.server, "POST /v1/deployments/prod/bind", 200,
             "{\"operation\":null,\"steps\":[],\"noderoles\":[],\"tasks\":7}");
     is_int(case_run(&c, "-v deployment bind prod web=n1 -n"), 0, "a dry run");
-    is_text(c.out, "dry run: 7 tasks would run; nothing was changed\n", "says so");
+    is_text(c.out, "dry run: 0 new noderoles, 7 tasks; nothing was changed\n", "says so");
     has_text(fake_body(c.server, "POST /v1/deployments/prod/bind", 2), "\"dry_run\":true",
              "and asks so");
     is_int(case_run(&c, "deployment bind prod web=n1 --wait"), 0,

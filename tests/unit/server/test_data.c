@@ -211,7 +211,14 @@ static void test_rerun(struct rig *g)
     is_state(g, "quiet", "n2.t", NODEROLE_ACTIVE);
     is_state(g, "leaf", "n3.t", NODEROLE_ACTIVE);
     has_text(sent_to(g, "web", "n3.t"), "10.0.0.2", "who reads it runs with it");
+    uint32_t op = state_of(g, "dns", "n1.t").operation;
+    struct operation_view o = {0};
+    is_int(state_of(g, "web", "n3.t").operation, op, "in the operation that it follows from");
+    (void)anneal_operation(g->server->engine, op, &o);
+    is_text(operation_state_name(o.state), "running", "which is open until all of it is done");
     answer(g, "web", "n3.t", "", "");
+    (void)anneal_operation(g->server->engine, op, &o);
+    is_text(operation_state_name(o.state), "succeeded", "and then has ended");
     is_int(runs_of(g, "web", "n3.t"), 2, "once");
     is_int(runs_of(g, "quiet", "n2.t"), 1, "who does not read it does not run");
     is_int(runs_of(g, "leaf", "n3.t"), 1, "nor who reads something else");

@@ -236,7 +236,7 @@ static void who_goes_along(struct rig *g)
     run_all(g);
     propose(g, "shop-front");
     edit(g, "shop-front", "{'edit': 'unbind', 'role': 'client', 'nodes': 'n3'}");
-    is_text(changes(g, "shop-front", NULL), "~watcher@n3 -client@n3",
+    is_text(changes(g, "shop-front", NULL), "-client@n3 ~watcher@n3",
             "a use is lost, not the user");
     commit(g, "shop-front");
     run_all(g);
@@ -280,7 +280,7 @@ static void going_back(struct rig *g)
     rig_do(g, server_deployment_propose, "Snapshot", ASK(.id = "shop", .body = "{'rollback': 2}"));
     is_int(rig_int(g, "catalog"), 1, "with the catalog of that time");
     is_int(rig_int(g, "source"), 2, "and whence it came");
-    is_text(changes(g, "shop", NULL), "+store@n1 ~client@n1 -disc@n4 -store@n4 -extra@n1",
+    is_text(changes(g, "shop", NULL), "~client@n1 -disc@n4 -extra@n1 +store@n1 -store@n4",
             "what goes and what comes back");
     is_text(rig_text(g, "lost.0.text"), "its node is gone", "what does not is told");
     commit(g, "shop");
@@ -385,9 +385,153 @@ static void moved(struct rig *g)
     is_text(changes(g, "annex", NULL), "-client@n9", "which can be changed there");
 }
 
+/* "client@n2(shop-front) parents +store@n3 -store@n1; ..." of the last answer. */
+static const char *touched(struct rig *g)
+{
+    SCOPED_BUF(b);
+    const struct value *list = rig_at(g, "touched");
+    for (uint32_t i = 0; i < list->n; i++) {
+        static const char *const keys[] = {"why", "gains", "losses"}, *const marks[] = {"", "+",
+                                                                                        "-"};
+        const struct value *t = &list->items[i];
+        buf_printf(&b, "%s%s@%s(%s)", i ? "; " : "", value_as_text(value_get(t, "role"), "?"),
+                   value_as_text(value_get(t, "node"), "?"),
+                   value_as_text(value_get(t, "deployment"), "?"));
+        for (int k = 0; k < 3; k++)
+            for (uint32_t n = 0; n < value_get(t, keys[k])->n; n++)
+                buf_printf(&b, " %s%s", marks[k],
+                           value_as_text(&value_get(t, keys[k])->items[n], "?"));
+    }
+    return arena_strdup(&g->mem, buf_str(&b).s);
+}
+
+static void cluster_of_two(struct rig *g)
+{
+    bind(g, "shop", "store", "n2");
+    bind(g, "shop", "client", "n1");
+    rig_node(g, "n10", "");
+    bind(g, "shop", "client", "n10");
+    bind(g, "shop-front", "client", "n2");
+    run_all(g);
+}
+
+/* Who gains a member of a cluster, here and elsewhere, is told before it happens. */
+static void told_who_gains(struct rig *g)
+{
+    propose(g, "shop");
+    edit(g, "shop",
+         "{'edit': 'bind', 'role': 'store', 'nodes': 'n3'},"
+         "{'edit': 'set-data', 'role': 'client', 'nodes': 'n1', 'data': {'size': 7}}");
+    is_text(changes(g, "shop", NULL), "~client@n1 +disc@n3 +store@n3", "what was asked for");
+    is_text(value_as_text(rig_at(g, "changes.0.gains.0"), ""), "store@n3",
+            "who is changed is told what it gains besides");
+    is_text(touched(g),
+            "client@n2(shop-front) parents +store@n3; client@n10(shop) parents +store@n3",
+            "and so is everybody else, in the order in which people count");
+    rig_do(g, server_deployment_commit, "CommitResult",
+           ASK(.id = "shop", .body = "{'dry_run': true}"));
+    is_int(rig_int(g, "changed"), 3, "they count as changed");
+    is_int(rig_int(g, "tasks"), 5, "and their tasks run again, with those that are new");
+    is_text(touched(g),
+            "client@n1(shop) parents data +store@n3; client@n2(shop-front) parents +store@n3; "
+            "client@n10(shop) parents +store@n3",
+            "a dry run names them all");
+    commit(g, "shop");
+    int64_t op = rig_int(g, "operation.id");
+    is_int(rig_int(g, "tasks"), 5, "the commit says the same");
+    run_all(g);
+    rig_do(g, server_operation_get, "Operation", ASK(.id = rig_id(g, (uint32_t)op)));
+    is_int(rig_int(g, "progress.total"), 5, "all of it belongs to the operation");
+    is_text(rig_text(g, "state"), "succeeded", "which ended with the last of it");
+}
+
+static void told_what_goes(struct rig *g)
+{
+    rig_do(g, server_deployment_unbind, "CommitResult",
+           ASK(.id = "shop", .body = "{'bindings': [{'role': 'disc', 'nodes': 'n3'}],"
+                                     " 'cascade': true, 'dry_run': true}"));
+    is_int(rig_int(g, "removed"), 2, "two would go");
+    is_text(rig_text(g, "going.0.role"), "store", "the child first");
+    is_text(rig_text(g, "going.1.role"), "disc", "then its parent");
+    has_text(touched(g), "client@n2(shop-front) parents -store@n3", "and who loses it is named");
+    rig_refuse(g, server_deployment_unbind, ERR_NOT_FOUND, "did you mean \"store\"",
+               ASK(.id = "shop", .body = "{'bindings': [{'role': 'stoer', 'nodes': 'n3'}]}"));
+    rig_refuse(g, server_deployment_unbind, ERR_NOT_FOUND, "anneal noderole list --deployment shop",
+               ASK(.id = "shop", .body = "{'bindings': [{'role': 'store', 'nodes': 'n4'}]}"));
+    is_text(g->err.at, "/bindings/0", "and points at the binding");
+}
+
+/* The same entry changed by two: the rest is told against what is committed now. */
+static void told_both_sides(struct rig *g)
+{
+    propose(g, "shop");
+    edit(g, "shop",
+         "{'edit': 'set-data', 'role': 'client', 'nodes': 'n1', 'data': {'size': 4}},"
+         "{'edit': 'set-data', 'role': 'client', 'nodes': 'n10', 'data': {'size': 6}},"
+         "{'edit': 'bind', 'role': 'watcher', 'nodes': 'n4'}");
+    g->if_match = "*";
+    rig_do(g, server_noderole_data, "Noderole",
+           ASK(.id = rig_id(g, rig_noderole(g, "client", "n1")), .body = "{'size': 5}"));
+    g->if_match = "*";
+    rig_do(g, server_noderole_data, "Noderole",
+           ASK(.id = rig_id(g, rig_noderole(g, "client", "n10")), .body = "{'size': 6}"));
+    is_text(changes(g, "shop", NULL), "+watcher@n4", "neither what collides nor what is so by now");
+    is_text(rig_text(g, "conflicts.0.node"), "n1", "what collides is told");
+    is_int(rig_int(g, "conflicts.0.base.data.size"), 7, "as it was");
+    is_int(rig_int(g, "conflicts.0.head.data.size"), 5, "as it is");
+    is_int(rig_int(g, "conflicts.0.proposal.data.size"), 4, "as it is proposed");
+    ok(rig_at(g, "conflicts.0.head.needs")->n == rig_at(g, "conflicts.0.base.needs")->n,
+       "with what it needs");
+    is_int(rig_at(g, "conflicts")->n, 1, "and nothing else");
+    rig_refuse(g, server_deployment_commit, ERR_CONFLICT, "client@n1", ASK(.id = "shop"));
+    edit(g, "shop", "{'edit': 'unbind', 'role': 'client', 'nodes': 'n1'}");
+    (void)changes(g, "shop", NULL);
+    is_int(rig_at(g, "conflicts.0.proposal")->kind, VALUE_NULL, "not bound on one side");
+    g->if_match = "*";
+    rig_do(g, server_deployment_recall, NULL, ASK(.id = "shop"));
+    rig_settle(g);
+    run_all(g);
+}
+
+static void told_of_the_catalog(struct rig *g)
+{
+    rig_catalog_of(g, CATALOG("2.0.0", ""));
+    propose(g, "shop");
+    is_text(changes(g, "shop", NULL), "", "nothing was asked for");
+    is_text(touched(g), "disc@n2(shop) definition; disc@n3(shop) definition",
+            "another catalog changes what it defines otherwise");
+    edit(g, "shop", "{'edit': 'bind', 'role': 'watcher', 'nodes': 'n4'}");
+    bind(g, "shop-front", "watcher", "n4");
+    is_text(changes(g, "shop", NULL), "+watcher@n4", "a proposal that was overtaken");
+    has_text(rig_text(g, "refused.text"), "bound in deployment shop-front already",
+             "is said to be refused");
+    has_text(rig_text(g, "refused.hint"), "unbind it there", "with the remedy");
+    is_int(rig_at(g, "touched")->n, 0, "and touches nobody");
+    rig_do(g, server_deployment_snapshots, NULL, ASK(.id = "shop", .query = "{'limit': '2'}"));
+    int64_t newest = rig_int(g, "items.0.number");
+    is_text(rig_text(g, "items.0.state"), "proposed", "the newest comes first");
+    is_int(rig_int(g, "items.1.number"), newest - 1, "then the one before");
+    const char *query = arena_printf(&g->mem, "{'limit': '2', 'after': '%s'}", rig_text(g, "next"));
+    rig_do(g, server_deployment_snapshots, NULL, ASK(.id = "shop", .query = query));
+    is_int(rig_int(g, "items.0.number"), newest - 2, "and so on with the next page");
+}
+
+static void told_beforehand(void)
+{
+    struct rig g;
+    begin(&g);
+    cluster_of_two(&g);
+    told_who_gains(&g);
+    told_what_goes(&g);
+    told_both_sides(&g);
+    told_of_the_catalog(&g);
+    rig_close(&g);
+}
+
 int main(void)
 {
     struct rig g;
+    told_beforehand();
     begin(&g);
     one_at_a_time(&g);
     nothing_by_halves(&g);
