@@ -190,7 +190,15 @@ CREATE TABLE document (
     deployment INTEGER NOT NULL,
     user TEXT NOT NULL,
     system TEXT NOT NULL,
-    wall TEXT NOT NULL
+    wall TEXT NOT NULL,
+    lens INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE lens (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    text TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE span (

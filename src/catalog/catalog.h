@@ -188,6 +188,8 @@ struct catalog_role {
     uint32_t n_attributes;
     const struct catalog_read *wants; /* as listed; each path once for each name */
     uint32_t n_wants;
+    struct str lens; /* the text of model/lens.h: attributes and wants, as runs see by them */
+    uint64_t lens_id;
     const struct catalog_hooks *hooks;    /* its own; they run after its barclamp's; NULL: none */
     uint32_t hook_events;                 /* of both */
     const struct catalog_action *actions; /* the first is converge and always there */

@@ -162,5 +162,7 @@ void catalog_resolve_hooks(struct load *l);
 /* A role without tasks to converge gets the task `noop`. */
 void catalog_resolve_actions(struct load *l, uint32_t role, uint32_t noop);
 void catalog_order(struct load *l);
+/* What runs of a role see by, once all names are known; text in the catalog's arena. */
+void catalog_role_lens(const struct load *l, struct catalog_role *r);
 
 #endif

@@ -184,6 +184,8 @@ static struct digest docs_digest(const struct load *l)
 /* Copies the growing arrays into the arena and hands over the indexes. */
 static void catalog_seal(struct load *l, struct catalog *c)
 {
+    for (size_t i = 0; i < l->roles.n; i++)
+        catalog_role_lens(l, &l->roles.at[i].role);
 #define SEAL(field, type, expression)                                                              \
     do {                                                                                           \
         type *to = arena_new(&c->mem, type, l->field.n);                                           \

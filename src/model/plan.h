@@ -50,6 +50,7 @@ struct plan_noderole {
     uint32_t cohort;
     uint8_t flags;
     uint64_t data;                /* digest of what it is configured with */
+    uint64_t lens;                /* what it sees by: id of model/lens.h */
     struct str user;              /* its own data as JSON, "" for none */
     uint32_t first_task, n_tasks; /* consecutive in plan.tasks; always an index, never an id; none:
                                      it is ACTIVE as soon as its parents are in service */
@@ -82,7 +83,8 @@ enum {                           /* plan_change.what */
        PLAN_C_TASKS = 1u << 2,   /* its tasks are replaced by tasks of this plan */
        PLAN_C_REMOVE = 1u << 3,  /* it is to go: its tasks are replaced by those of its removal */
        PLAN_C_PARENTS = 1u << 4, /* it gains and loses needs */
-       PLAN_C_ALL = (1u << 5) - 1,
+       PLAN_C_LENS = 1u << 5,    /* it sees by another lens: nothing of the engine's */
+       PLAN_C_ALL = (1u << 6) - 1,
 };
 struct plan_change {   /* to a noderole that lives */
     uint32_t noderole; /* id */
@@ -90,6 +92,7 @@ struct plan_change {   /* to a noderole that lives */
     uint8_t flags;        /* plan_noderole.flags from now on; PLAN_C_DEFS and PLAN_C_TASKS */
     uint64_t data;        /* PLAN_C_DATA: the digest */
     struct str user;      /* and its own data as JSON */
+    uint64_t lens;        /* PLAN_C_LENS */
     const uint32_t *defs; /* PLAN_C_DEFS: refs, one for each of its tasks */
     uint32_t n_defs;
     uint32_t first_task, n_tasks; /* PLAN_C_TASKS, PLAN_C_REMOVE: index, as above */

@@ -65,6 +65,7 @@ static void put_noderole(struct buf *b, const struct plan_noderole *r)
     leb_put(b, r->cohort);
     buf_putc(b, (char)r->flags);
     put_digest(b, r->data);
+    put_digest(b, r->lens);
     put_text(b, r->user);
     leb_put(b, r->first_task);
     leb_put(b, r->n_tasks);
@@ -87,6 +88,7 @@ static void put_change(struct buf *b, const struct plan_change *c)
     buf_putc(b, (char)c->flags);
     put_digest(b, c->data);
     put_text(b, c->user);
+    put_digest(b, c->lens);
     put_refs(b, c->defs, c->n_defs);
     leb_put(b, c->first_task);
     leb_put(b, c->n_tasks);
@@ -241,6 +243,7 @@ static void take_noderole(struct source *s, struct plan_noderole *r)
     r->cohort = take_u32(s, "cohort of a noderole");
     r->flags = take_byte(s, NODEROLE_F_ALL, "flags of a noderole");
     r->data = take_digest(s, "data of a noderole");
+    r->lens = take_digest(s, "lens of a noderole");
     r->user = take_text(s, "user data of a noderole");
     r->first_task = take_u32(s, "tasks of a noderole");
     r->n_tasks = take_u32(s, "tasks of a noderole");
@@ -263,6 +266,7 @@ static void take_change(struct source *s, struct plan_change *c)
     c->flags = take_byte(s, NODEROLE_F_ALL, "flags of a change");
     c->data = take_digest(s, "data of a change");
     c->user = take_text(s, "user data of a change");
+    c->lens = take_digest(s, "lens of a change");
     c->defs = take_refs(s, &c->n_defs, "definitions of a change");
     c->first_task = take_u32(s, "tasks of a change");
     c->n_tasks = take_u32(s, "tasks of a change");
@@ -273,11 +277,11 @@ static void take_change(struct source *s, struct plan_change *c)
 /* Least sizes of the elements, as the functions above read them. */
 enum {
     DEF_LEAST = 19,
-    NODEROLE_LEAST = 17,
+    NODEROLE_LEAST = 25,
     TASK_LEAST = 5,
     POOL_LEAST = 2,
     NEED_LEAST = 2,
-    CHANGE_LEAST = 17,
+    CHANGE_LEAST = 25,
 };
 
 static void take_plan(struct source *s, struct plan *p)
@@ -390,10 +394,10 @@ static const char *change_wrong(const struct plan *p, const struct plan_change *
 
     if (!c->noderole || c->noderole & PLAN_NEW || !c->what)
         return "a change of none";
-    if ((c->what & PLAN_C_REMOVE) && (c->what & (PLAN_C_TASKS | PLAN_C_DATA)))
+    if ((c->what & PLAN_C_REMOVE) && (c->what & (PLAN_C_TASKS | PLAN_C_DATA | PLAN_C_LENS)))
         return "a change of one that goes";
     if (((c->what & PLAN_C_DEFS) && tasks) || (!tasks && (c->n_tasks || c->first_task)) ||
-        !(c->what & PLAN_C_DEFS) != !c->n_defs ||
+        !(c->what & PLAN_C_DEFS) != !c->n_defs || !(c->what & PLAN_C_LENS) != !c->lens ||
         (!(c->what & PLAN_C_PARENTS) && (c->n_gains || c->n_losses)))
         return "a change that says more than it does";
     if (!refs_ok((struct range){p->base_def, p->n_defs, p->rebased}, c->defs, c->n_defs))

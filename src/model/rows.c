@@ -71,6 +71,9 @@ static const struct row_column aside_columns[] = {ROW_ASIDE(X)};
 #define X(type, name, role) COLUMN(row_name, type, name, role)
 static const struct row_column name_columns[] = {ROW_NAME(X)};
 #undef X
+#define X(type, name, role) COLUMN(row_lens, type, name, role)
+static const struct row_column lens_columns[] = {ROW_LENS(X)};
+#undef X
 #define X(type, name, role) COLUMN(row_doc, type, name, role)
 static const struct row_column doc_columns[] = {ROW_DOC(X)};
 #undef X

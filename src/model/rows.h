@@ -186,7 +186,13 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, deployment, DYN)                                                                        \
     X(TEXT, user, DYN)                                                                             \
     X(TEXT, system, DYN)                                                                           \
-    X(TEXT, wall, DYN)
+    X(TEXT, wall, DYN)                                                                             \
+    X(U64, lens, DYN) /* what it sees by */
+#define ROW_LENS(X) /* what roles say of what their runs see (model/lens.h), each once */          \
+    X(U64, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, text, FIX)
 #define ROW_SPAN(X)                                                                                \
     X(U32, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -312,6 +318,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(OPERATION, operation)                                                                        \
     X(NODEROLE, noderole)                                                                          \
     X(DOCUMENT, document)                                                                          \
+    X(LENS, lens)                                                                                  \
     X(SPAN, span)                                                                                  \
     X(TASK, task)                                                                                  \
     X(ATTEMPT, attempt)                                                                            \
@@ -391,6 +398,9 @@ struct row_aside {
 };
 struct row_name {
     ROW_NAME(X)
+};
+struct row_lens {
+    ROW_LENS(X)
 };
 struct row_doc {
     ROW_DOC(X)

@@ -188,12 +188,12 @@ static int build_peers(struct sight_build *b, struct sight_walk *k, struct sight
 static int build_all(struct sight_build *b, struct sight_walk *k, struct sight_cache *c,
                      unsigned flags, struct arena *a, struct err *e)
 {
-    struct sight_role role;
-    if (!k->w->role(k->w->ctx, k->self.nr.role, &role))
-        return err_set(e, ERR_CORRUPT, "noderole %u is of role %u, which does not exist",
-                       k->self.id, k->self.nr.role);
+    struct sight_lens lens;
+    if (!k->w->lens(k->w->ctx, k->self.nr.lens, &lens))
+        return err_set(e, ERR_CORRUPT, "noderole %u has lens %u, which does not exist", k->self.id,
+                       k->self.nr.lens);
     sight_build_add(
-        b, layer_of(&k->self, SIGHT_DEFAULT, sight_defaults(c, k->self.nr.role, &role, a)));
+        b, layer_of(&k->self, SIGHT_DEFAULT, sight_defaults(c, k->self.nr.lens, &lens, a)));
     int rc = build_blocks(b, &k->ambient, true, e);
     if (rc >= 0)
         rc = build_blocks(b, &k->ancestors, false, e);

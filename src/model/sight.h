@@ -63,6 +63,7 @@ struct sight_paths {
 };
 struct sight_noderole {
     uint32_t role, node, deployment, cohort;
+    uint32_t lens;                            /* by which it looks, by the world's number */
     bool active;                              /* in service */
     bool member;                              /* of a cluster */
     const struct value *wall, *system, *user; /* maps, or NULL */
@@ -83,8 +84,7 @@ struct sight_attribute {
     struct str name;
     struct sight_path path; /* none: its name */
 };
-struct sight_role {
-    struct str name;
+struct sight_lens { /* what a role's definition says of what its runs see; model/lens.h */
     const struct value *defaults; /* attribute name -> default, or NULL */
     const struct sight_attribute *attributes;
     uint32_t n_attributes;
@@ -103,13 +103,14 @@ struct sight_world {
     struct sight_ids (*on_node)(void *ctx, uint32_t node);
     uint32_t (*deployment_parent)(void *ctx, uint32_t deployment); /* 0: a root */
     const struct value *(*deployment_role)(void *ctx, uint32_t deployment, uint32_t role);
-    bool (*role)(void *ctx, uint32_t role, struct sight_role *ret_role);
+    bool (*role)(void *ctx, uint32_t role, struct str *ret_name);
+    bool (*lens)(void *ctx, uint32_t lens, struct sight_lens *ret_lens);
     bool (*node)(void *ctx, uint32_t node, struct sight_node *ret_node);
 };
 
 /* What calls share: one `peers` document, and digests of its parts, for all who see the same set of
- * members; one document of defaults a role.  It borrows from the world's documents: reset it before
- * the next call once a document, a role or a node's name has changed.  Optional everywhere (NULL).
+ * members; one document of defaults a lens.  It borrows from the world's documents: reset it before
+ * the next call once a document, a lens or a node's name has changed.  Optional everywhere (NULL).
  * What was made with it lives until it is reset or freed. */
 struct sight_cache;
 struct sight_cache *sight_cache_new(void);
@@ -186,14 +187,14 @@ struct sight_explanation sight_explain(const struct sight_layers *layers, struct
 
 /* --- inputs --- */
 
-/* Digest, never 0, of the values at the role's attribute paths and wants in all layers but the
+/* Digest, never 0, of the values at the lens's attribute paths and wants in all layers but the
  * ambient ones.  Each path is looked up layer by layer from the strongest and the look ends where
  * nothing weaker can be seen; the merged document is not made.  Paths count once and in any order;
  * absent and null differ.  The arena is for scratch: nothing returned lives there. */
 int sight_inputs(const struct sight_world *w, struct sight_cache *c, uint32_t id, struct arena *a,
                  uint64_t *ret_digest, struct err *e);
 /* What sight_inputs() is by definition: the same of a document that is merged already. */
-uint64_t sight_inputs_of(const struct sight_role *role, const struct value *doc, struct arena *a);
+uint64_t sight_inputs_of(const struct sight_lens *lens, const struct value *doc, struct arena *a);
 
 /* --- what a run changed, and whom it concerns --- */
 
@@ -218,7 +219,7 @@ struct sight_paths sight_paths_under(struct sight_path prefix, struct sight_path
                                      struct arena *a);
 /* Is a changed path at, above or below a wanted one? */
 bool sight_wants_touch(struct sight_paths wants, struct sight_paths changed);
-/* The same for all that makes the inputs of a role: its wants and its attributes. */
-bool sight_role_touched(const struct sight_role *role, struct sight_paths changed);
+/* The same for all that makes inputs: its wants and its attributes. */
+bool sight_lens_touched(const struct sight_lens *lens, struct sight_paths changed);
 
 #endif

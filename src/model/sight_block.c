@@ -3,7 +3,7 @@
  * A block is the deployment-role data of a noderole's role along its chain of deployments and its
  * own three documents.  The same block is merged for ancestors and shown for peers.
  *
- * The cache is keyed by what a document is made of: a role for defaults, the set of members for
+ * The cache is keyed by what a document is made of: a lens for defaults, the set of members for
  * peers.  A thousand noderoles that need one cluster of a thousand then make its document once and
  * hash it once.  It never asks whether the world has changed; sight_cache_reset() is the caller's.
  */
@@ -18,7 +18,7 @@
 
 struct sight_cache {
     struct arena mem;
-    struct u64map defaults; /* role -> struct value * */
+    struct u64map defaults; /* lens -> struct value * */
     struct strmap peers;    /* bytes of the members' ids in order -> struct value * */
     struct u64map digests;  /* struct value * -> struct digest * */
 };
@@ -145,12 +145,12 @@ static const struct value *value_wrap(struct arena *a, struct sight_path path,
     return v;
 }
 
-static const struct value *defaults_make(const struct sight_role *role, struct arena *a)
+static const struct value *defaults_make(const struct sight_lens *lens, struct arena *a)
 {
     sight_items_v items = {0};
-    for (uint32_t i = 0; i < role->n_attributes; i++) {
-        const struct sight_attribute *at = &role->attributes[i];
-        const struct value *v = value_get_str(role->defaults, at->name);
+    for (uint32_t i = 0; i < lens->n_attributes; i++) {
+        const struct sight_attribute *at = &lens->attributes[i];
+        const struct value *v = value_get_str(lens->defaults, at->name);
         if (v)
             vec_push(&items, ((struct sight_item){value_wrap(a, sight_attribute_path(at), v), i}));
     }
@@ -160,14 +160,14 @@ static const struct value *defaults_make(const struct sight_role *role, struct a
 }
 
 const struct value *sight_defaults(struct sight_cache *c, uint32_t id,
-                                   const struct sight_role *role, struct arena *a)
+                                   const struct sight_lens *lens, struct arena *a)
 {
     uintptr_t word;
     if (!c)
-        return defaults_make(role, a);
+        return defaults_make(lens, a);
     if (u64map_get(&c->defaults, id, &word))
         return (const struct value *)word;
-    const struct value *doc = defaults_make(role, &c->mem);
+    const struct value *doc = defaults_make(lens, &c->mem);
     (void)u64map_put(&c->defaults, id, (uintptr_t)doc);
     return doc;
 }
@@ -203,12 +203,12 @@ static int peer_role_get(const struct sight_world *w, const struct sight_one *pe
 {
     uintptr_t i;
     if (!u64map_get(by_role, peer->nr.role, &i)) {
-        struct sight_role role;
-        if (!w->role(w->ctx, peer->nr.role, &role))
+        struct str name;
+        if (!w->role(w->ctx, peer->nr.role, &name))
             return err_set(e, ERR_CORRUPT, "noderole %u is of role %u, which does not exist",
                            peer->id, peer->nr.role);
         i = roles->n;
-        vec_push(roles, ((struct peer_role){role.name, value_map(a)}));
+        vec_push(roles, ((struct peer_role){name, value_map(a)}));
         (void)u64map_put(by_role, peer->nr.role, i);
     }
     *ret_nodes = roles->at[i].nodes;

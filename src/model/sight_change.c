@@ -162,10 +162,10 @@ bool sight_wants_touch(struct sight_paths wants, struct sight_paths changed)
     return false;
 }
 
-bool sight_role_touched(const struct sight_role *role, struct sight_paths changed)
+bool sight_lens_touched(const struct sight_lens *lens, struct sight_paths changed)
 {
-    for (uint32_t i = 0; i < role->n_attributes; i++)
-        if (path_touched(sight_attribute_path(&role->attributes[i]), changed))
+    for (uint32_t i = 0; i < lens->n_attributes; i++)
+        if (path_touched(sight_attribute_path(&lens->attributes[i]), changed))
             return true;
-    return sight_wants_touch(role->wants, changed);
+    return sight_wants_touch(lens->wants, changed);
 }

@@ -109,14 +109,14 @@ static int key_path_order(const void *pa, const void *pb)
 
 /* The paths of attributes and wants, sorted, each once: a catalog that only says the same in
  * another order must not make anybody run again. */
-static struct sight_paths input_paths(const struct sight_role *role, struct arena *a)
+static struct sight_paths input_paths(const struct sight_lens *lens, struct arena *a)
 {
-    size_t n = (size_t)role->n_attributes + role->wants.n, kept = 0;
+    size_t n = (size_t)lens->n_attributes + lens->wants.n, kept = 0;
     struct sight_path *all = arena_new(a, struct sight_path, n);
-    for (uint32_t i = 0; i < role->n_attributes; i++)
-        all[i] = sight_attribute_path(&role->attributes[i]);
-    for (uint32_t i = 0; i < role->wants.n; i++)
-        all[role->n_attributes + i] = role->wants.at[i];
+    for (uint32_t i = 0; i < lens->n_attributes; i++)
+        all[i] = sight_attribute_path(&lens->attributes[i]);
+    for (uint32_t i = 0; i < lens->wants.n; i++)
+        all[lens->n_attributes + i] = lens->wants.at[i];
     if (n > 1)
         qsort(all, n, sizeof *all, key_path_order);
     for (size_t i = 0; i < n; i++)
@@ -147,11 +147,11 @@ static uint64_t input_digest(const struct buf *text)
     return digest_64(s.s, s.n);
 }
 
-uint64_t sight_inputs_of(const struct sight_role *role, const struct value *doc, struct arena *a)
+uint64_t sight_inputs_of(const struct sight_lens *lens, const struct value *doc, struct arena *a)
 {
     SCOPED_BUF(text);
     SCOPED_BUF(scratch);
-    struct sight_paths paths = input_paths(role, a);
+    struct sight_paths paths = input_paths(lens, a);
     for (uint32_t i = 0; i < paths.n; i++) {
         const struct value *v = sight_at(doc, paths.at[i]);
         struct digest d;
@@ -227,14 +227,14 @@ int sight_inputs(const struct sight_world *w, struct sight_cache *c, uint32_t id
                  uint64_t *ret_digest, struct err *e)
 {
     struct sight_noderole nr;
-    struct sight_role role;
+    struct sight_lens lens;
     struct sight_layers layers;
     if (!w->noderole(w->ctx, id, &nr))
         return err_set(e, ERR_NOT_FOUND, "there is no noderole %u", id);
-    if (!w->role(w->ctx, nr.role, &role))
-        return err_set(e, ERR_CORRUPT, "noderole %u is of role %u, which does not exist", id,
-                       nr.role);
-    struct sight_paths paths = input_paths(&role, a);
+    if (!w->lens(w->ctx, nr.lens, &lens))
+        return err_set(e, ERR_CORRUPT, "noderole %u has lens %u, which does not exist", id,
+                       nr.lens);
+    struct sight_paths paths = input_paths(&lens, a);
     int rc = sight_collect(w, c, id, paths_see_peers(paths) ? SIGHT_F_PEERS : 0, a, &layers, e);
     if (rc >= 0)
         *ret_digest = inputs_of_layers(&layers, paths, c, a);

@@ -42,7 +42,7 @@ int sight_build_block(struct sight_build *b, const struct sight_one *one, bool a
 /* --- shared documents: in the cache if there is one, else in the arena --- */
 
 const struct value *sight_defaults(struct sight_cache *c, uint32_t id,
-                                   const struct sight_role *role, struct arena *a);
+                                   const struct sight_lens *lens, struct arena *a);
 /* {peers: {role: {node: block}}}; peers sorted by (cohort, id), at least one. */
 int sight_peers(const struct sight_world *w, struct sight_cache *c, const sight_ones_v *peers,
                 struct arena *a, const struct value **ret_doc, struct err *e);

@@ -41,10 +41,11 @@ struct bind_present { /* requested, and there already */
     uint32_t id, item;
     bool other_data;
 };
-struct bind_change {         /* of a noderole that lives */
-    uint32_t noderole, role; /* of the catalog; CATALOG_NONE: a removal of one that it forgot */
+struct bind_change { /* of a noderole that lives */
+    uint32_t noderole,
+        role; /* of the catalog; CATALOG_NONE: its definition stays, or is forgotten */
     const struct value *user;
-    uint64_t data;
+    uint64_t data, lens;            /* the inputs that it will have; what it sees by now */
     const uint32_t *gains, *losses; /* refs; ids */
     uint32_t n_gains, n_losses;
     bool has_data, removed;

@@ -273,6 +273,7 @@ static void noderole_fill(struct expansion *x, uint32_t place, uint32_t first_ta
                                  .cohort = from->cohort,
                                  .flags = expand_flags(role),
                                  .data = from->data,
+                                 .lens = role->lens_id,
                                  .first_task = first_task,
                                  .n_tasks = role->actions[0].n_steps,
                                  .parents = parents,

@@ -76,6 +76,10 @@ static void change_decide(struct expansion *x, const struct bind_change *from,
     struct role_plan *rp = expand_role(x, from->role);
     bool shape = same_shape(x, rp, from->noderole);
     c->flags = expand_flags(role);
+    if (from->lens != role->lens_id) {
+        c->what |= PLAN_C_LENS;
+        c->lens = role->lens_id;
+    }
     if (!shape || from->back ||
         (role->strategy == STRATEGY_ONE_BY_ONE && !same_defs(x, rp, from->noderole))) {
         c->what |= PLAN_C_TASKS;

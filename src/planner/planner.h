@@ -47,6 +47,7 @@ struct planner_noderole {
     struct str role;
     uint32_t node, deployment, cohort;
     uint64_t data; /* digest of its inputs */
+    uint64_t lens; /* what it sees by */
 };
 struct planner_ids { /* borrowed until the same function is called again */
     const uint32_t *at;
@@ -178,6 +179,7 @@ struct revise_change { /* a noderole that is */
     bool removed;
     bool bare; /* removed without running anything: it never ran, or its machine is no more */
     bool back; /* it was on its way out and is wanted again */
+    bool keep; /* its tasks and its lens stay those that it has, whatever the catalog says */
     const uint32_t *gains, *losses; /* refs; ids */
     uint32_t n_gains, n_losses;
 };

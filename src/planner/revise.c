@@ -72,13 +72,26 @@ static int change_add(struct bind *b, const struct revise_change *c)
                               .losses = c->losses,
                               .n_losses = c->n_losses};
     b->world->noderole(b->world->ctx, c->noderole, &info);
+    out.lens = info.lens;
     uint32_t name = catalog_name_find(b->cat, info.role);
     out.role = name == CATALOG_NONE ? CATALOG_NONE : b->cat->names[name].role;
     if (c->bare)
         out.role = CATALOG_NONE; /* as of a role that nobody remembers: nothing is run */
-    if (out.role == CATALOG_NONE && !c->removed)
-        return err_set(b->err, ERR_UNKNOWN_NAME, "generation %u of the catalog has no role %.*s",
-                       b->cat->number, (int)info.role.n, info.role.s);
+    if (c->keep && !c->removed) {
+        out.role = CATALOG_NONE;
+        out.user = c->user;
+        out.data = bind_inputs(b, c->noderole, c->user, info.data);
+        out.has_data = out.data != info.data || c->other_user;
+        vec_push(&b->changes, out);
+        return 0;
+    }
+    if (out.role == CATALOG_NONE && !c->removed) {
+        err_set(b->err, ERR_UNKNOWN_NAME,
+                "%.*s@%s cannot stay: generation %u of the catalog has no role %.*s",
+                (int)info.role.n, info.role.s, bind_node_text(b, info.node), b->cat->number,
+                (int)info.role.n, info.role.s);
+        return err_hint(b->err, "load a catalog that has it, or unbind it first");
+    }
     if (!c->removed) {
         int r = bind_jigs_active(b, out.role, info.node);
         if (r >= 0 && c->back)

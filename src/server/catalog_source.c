@@ -47,13 +47,6 @@ int catalog_from_row(const struct row_catalog *r, struct catalog **ret_c, struct
 
 /* --- older generations --- */
 
-void catalog_replace(struct server *s, struct catalog *c)
-{
-    if (s->catalog)
-        vec_push(&s->catalogs, s->catalog);
-    s->catalog = c;
-}
-
 void catalog_forget(struct server *s)
 {
     for (size_t i = 0; i < s->catalogs.n; i++)
@@ -69,15 +62,40 @@ static int read_generation(void *arg, enum row_table t, const void *row, struct 
     return catalog_from_row(row, arg, e);
 }
 
-/* Few are ever asked for again; the one that has waited longest goes. */
+static void take_generation(struct server *s, size_t i)
+{
+    memmove(s->catalogs.at + i, s->catalogs.at + i + 1,
+            (s->catalogs.n - i - 1) * sizeof *s->catalogs.at);
+    s->catalogs.n--;
+}
+
+/* Few are ever asked for again; the one that nobody has asked for longest goes. */
 static void keep_generation(struct server *s, struct catalog *c)
 {
     if (s->catalogs.n >= CATALOGS_KEPT) {
         catalog_unref(s->catalogs.at[0]);
-        memmove(s->catalogs.at, s->catalogs.at + 1, (s->catalogs.n - 1) * sizeof *s->catalogs.at);
-        s->catalogs.n--;
+        take_generation(s, 0);
     }
     vec_push(&s->catalogs, c);
+}
+
+void catalog_replace(struct server *s, struct catalog *c)
+{
+    if (s->catalog)
+        keep_generation(s, s->catalog);
+    s->catalog = c;
+}
+
+static struct catalog *kept_generation(struct server *s, uint32_t number)
+{
+    for (size_t i = 0; i < s->catalogs.n; i++)
+        if (s->catalogs.at[i]->number == number) {
+            struct catalog *found = s->catalogs.at[i];
+            take_generation(s, i);
+            vec_push(&s->catalogs, found);
+            return found;
+        }
+    return NULL;
 }
 
 int catalog_generation(struct server *s, uint32_t number, const struct catalog **ret_c,
@@ -89,9 +107,8 @@ int catalog_generation(struct server *s, uint32_t number, const struct catalog *
         err_set(e, ERR_REFUSED, "no catalog is loaded");
         return err_hint(e, "`anneal catalog load DIR` loads one");
     }
-    for (size_t i = 0; i < s->catalogs.n && !found; i++)
-        if (s->catalogs.at[i]->number == number)
-            found = s->catalogs.at[i];
+    if (!found)
+        found = kept_generation(s, number);
     if (!found) {
         int rc = store_range(s->reader, ROWS_CATALOG, number, number, false, 1, read_generation,
                              &found, e);

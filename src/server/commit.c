@@ -163,7 +163,8 @@ static void insert_plan(struct commit *c, const struct plan *p)
                                    .rev = 1,
                                    .deployment = r->deployment,
                                    .user = r->user,
-                                   .wall = {"", 0}};
+                                   .wall = {"", 0},
+                                   .lens = r->lens};
         commit_row(c, ROWS_DOCUMENT, ROW_INSERT, &doc);
     }
     for (uint32_t i = 0; i < p->n_tasks; i++)

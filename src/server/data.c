@@ -59,12 +59,17 @@ void data_plan_keep(struct server *s, const struct plan *p)
 {
     VEC(uint32_t) ids = {0};
     bool other = s->data->version != s->data->planned;
-    for (uint32_t i = 0; i < p->n_changes; i++)
-        if (p->changes[i].what & PLAN_C_DATA) {
-            (void)layer_set(s, p->changes[i].noderole, DATA_USER, p->changes[i].user);
-            if (other)
-                vec_push(&ids, p->changes[i].noderole);
+    for (uint32_t i = 0; i < p->n_changes; i++) {
+        const struct plan_change *c = &p->changes[i];
+        if (c->what & PLAN_C_LENS) {
+            s->inv.noderoles.at[c->noderole].lens = inventory_lens(&s->inv, c->lens);
+            data_row_put(s, c->noderole);
         }
+        if (c->what & PLAN_C_DATA)
+            (void)layer_set(s, c->noderole, DATA_USER, c->user);
+        if (other && (c->what & (PLAN_C_DATA | PLAN_C_LENS)))
+            vec_push(&ids, c->noderole);
+    }
     if (ids.n > 0)
         data_tell(s, ids.at, ids.n);
     vec_done(&ids);
@@ -80,7 +85,8 @@ void data_row_put(struct server *s, uint32_t noderole)
                                .deployment = n->deployment,
                                .user = text_of(n->user),
                                .system = text_of(n->system),
-                               .wall = text_of(n->wall)};
+                               .wall = text_of(n->wall),
+                               .lens = n->lens ? s->inv.lenses.at[n->lens].id : 0};
     commit_row(s->commit, ROWS_DOCUMENT, ROW_UPDATE, &row);
 }
 

@@ -86,6 +86,10 @@ void data_plan_keep(struct server *s, const struct plan *p);
 /* A noderole belongs to another deployment now. */
 void data_moved(struct server *s, uint32_t noderole);
 
+/* Are these data of the role of a noderole, as it sees now?  As below. */
+int data_check_noderole(struct server *s, uint32_t noderole, const struct value *v, struct err *e);
+/* Has its role an attribute there? */
+bool data_attribute_at(struct server *s, uint32_t noderole, struct sight_path path);
 /* Are these data of this role, for a noderole or a deployment role?  NULL: none.  ERR_UNKNOWN_NAME;
  * ERR_INVALID with the pointer of the field in e->at. */
 int data_check_role(const struct catalog *c, struct str role, const struct value *v, struct err *e);

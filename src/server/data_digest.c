@@ -2,8 +2,8 @@
  *
  * Documents of a noderole are seen by those below it.  The way down ends at members of clusters:
  * who needs one sees its block among its peers, and nothing of what that one needs.  Only those
- * whose role has a changed path among its inputs are looked at again, and only those whose digest
- * then differs are told; where no role of the catalog has such a path nobody is even visited.
+ * whose lens has a changed path among its inputs are looked at again, and only those whose digest
+ * then differs are told; where no lens at all has such a path nobody is even visited.
  *
  * A noderole that waits for its first run is told late: just before the last of its parents is
  * done. A thousand members of a cluster would else each tell a thousand that need it, for nothing.
@@ -31,14 +31,14 @@ void data_touched_add(struct data_touched *t, uint32_t noderole)
 struct touch { /* one change on its way down */
     struct data_touched *out;
     struct sight_paths paths;
-    VEC(uint8_t) of_role; /* 1: not touched, 2: touched, 0: not asked yet */
+    VEC(uint8_t) of_lens; /* 1: not touched, 2: touched, 0: not asked yet */
     struct u64map seen;
     VEC(uint32_t) walk;
 };
 
 static void touch_done(struct touch *c)
 {
-    vec_done(&c->of_role);
+    vec_done(&c->of_lens);
     vec_done(&c->walk);
     u64map_done(&c->seen);
 }
@@ -46,12 +46,13 @@ static void touch_done(struct touch *c)
 static void touch(struct touch *c, uint32_t noderole)
 {
     struct server *s = c->out->server;
-    uint32_t role = s->inv.noderoles.at[noderole].role;
-    while (c->of_role.n <= role)
-        (void)vec_add(&c->of_role);
-    if (!c->of_role.at[role])
-        c->of_role.at[role] = sight_role_touched(&data_role_get(s, role)->role, c->paths) ? 2 : 1;
-    if (c->of_role.at[role] == 2)
+    uint32_t lens = s->inv.noderoles.at[noderole].lens;
+    while (c->of_lens.n <= lens)
+        (void)vec_add(&c->of_lens);
+    if (!c->of_lens.at[lens])
+        c->of_lens.at[lens] = sight_lens_touched(&data_lens_get(s, lens)->lens.sight, c->paths) ? 2
+                                                                                                : 1;
+    if (c->of_lens.at[lens] == 2)
         data_touched_add(c->out, noderole);
 }
 
@@ -229,7 +230,7 @@ void data_completes(struct server *s, uint32_t noderole, uint32_t task)
     for (uint32_t i = 0; i < n; i++) {
         struct noderole_view v;
         if (anneal_noderole(s->engine, children[i], &v) && waits_for_others(&v) && v.gate == 1 &&
-            data_role_get(s, s->inv.noderoles.at[children[i]].role)->paths.n > 0)
+            data_lens_of(s, children[i])->lens.paths.n > 0)
             vec_push(&ids, children[i]);
     }
     if (ids.n > 0)
@@ -273,7 +274,7 @@ void data_node_changed(struct server *s, uint32_t node)
         return;
     for (uint32_t id = anneal_node_first_noderole(s->engine, node); id;
          id = anneal_node_next_noderole(s->engine, id))
-        if (data_role_get(s, s->inv.noderoles.at[id].role)->sees_node)
+        if (data_lens_of(s, id)->lens.sees_node)
             data_touched_add(&t, id);
     tell_touched(s, &t);
 }

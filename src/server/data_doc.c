@@ -18,10 +18,10 @@
 
 struct data *data_new(void)
 {
-    static const struct sight_role nobody;
+    static const struct sight_lens nobody;
     struct data *d = xcalloc(1, sizeof *d);
     arena_init(&d->parsed);
-    arena_init(&d->role_mem);
+    arena_init(&d->lens_mem);
     d->cache = sight_cache_new();
     d->nothing = sight_inputs_of(&nobody, NULL, &d->parsed);
     return d;
@@ -45,10 +45,9 @@ void data_free(struct server *s)
     vec_done(&d->slots);
     vec_done(&d->nodes);
     vec_done(&d->heads);
-    vec_done(&d->roles);
-    catalog_unref(d->catalog);
+    vec_done(&d->lenses);
     arena_done(&d->parsed);
-    arena_done(&d->role_mem);
+    arena_done(&d->lens_mem);
     free(d);
     s->data = NULL;
 }
@@ -251,143 +250,4 @@ const struct value *data_shared_in(struct server *s, const struct pmap *m, uint3
 bool data_any(const struct server *s)
 {
     return s->inv.documents > 0 || s->data->shared.live > 0;
-}
-
-/* --- roles --- */
-
-static struct sight_path path_of(struct arena *a, struct str text)
-{
-    uint32_t n = 1, k = 0;
-    for (size_t i = 0; i < text.n; i++)
-        n += text.s[i] == '/';
-    struct str *keys = arena_new(a, struct str, n);
-    for (size_t start = 0, i = 0; i <= text.n; i++)
-        if (i == text.n || text.s[i] == '/') {
-            keys[k++] = (struct str){text.s + start, i - start};
-            start = i + 1;
-        }
-    return (struct sight_path){keys, n};
-}
-
-static void wants_peers(struct arena *a, const struct catalog_role *r, struct sight_path *at,
-                        uint32_t *n)
-{
-    if (!(r->flags & ROLE_F_CLUSTER))
-        return;
-    struct str *keys = arena_new(a, struct str, 2);
-    keys[0] = str_of("peers");
-    keys[1] = r->name;
-    if (at)
-        at[*n] = (struct sight_path){keys, 2};
-    (*n)++;
-}
-
-/* Paths that a role reads of others.  What it reads of a role whose members are peers is found with
- * each of them.  at NULL: counted only. */
-static uint32_t wants_of(struct arena *a, const struct catalog *c, const struct catalog_role *r,
-                         struct sight_path *at)
-{
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < r->n_wants; i++) {
-        const struct catalog_read *w = &r->wants[i];
-        if (at)
-            at[n] = path_of(a, w->path);
-        n++;
-        if (w->name == CATALOG_NONE)
-            continue;
-        const struct catalog_name *name = &c->names[w->name];
-        if (name->role != CATALOG_NONE)
-            wants_peers(a, &c->roles[name->role], at, &n);
-        for (uint32_t k = 0; k < name->n_providers; k++)
-            wants_peers(a, &c->roles[name->providers[k]], at, &n);
-    }
-    return n;
-}
-
-static struct sight_role role_make(struct arena *a, const struct catalog *c,
-                                   const struct catalog_role *r)
-{
-    struct sight_attribute *list = arena_new(a, struct sight_attribute, r->n_attributes);
-    struct value *defaults = value_map(a);
-    const struct value *all = schema_defaults(a, r->schema, r->defaults);
-    for (uint32_t i = 0; i < r->n_attributes; i++) {
-        const struct catalog_attribute *at = &r->attribute_list[i];
-        list[i] = (struct sight_attribute){at->name, path_of(a, at->path)};
-        const struct value *v = sight_at(all, list[i].path);
-        if (v)
-            value_set_str(a, defaults, at->name, v);
-    }
-    struct sight_path *wants = arena_new(a, struct sight_path, wants_of(a, c, r, NULL));
-    return (struct sight_role){.name = r->name,
-                               .defaults = defaults,
-                               .attributes = list,
-                               .n_attributes = r->n_attributes,
-                               .wants = {wants, wants_of(a, c, r, wants)}};
-}
-
-static struct sight_paths inputs_of(struct arena *a, const struct sight_role *r)
-{
-    struct sight_path *at = arena_new(a, struct sight_path, r->n_attributes + (size_t)r->wants.n);
-    for (uint32_t i = 0; i < r->n_attributes; i++)
-        at[i] = r->attributes[i].path;
-    for (uint32_t i = 0; i < r->wants.n; i++)
-        at[r->n_attributes + i] = r->wants.at[i];
-    return (struct sight_paths){at, r->n_attributes + r->wants.n};
-}
-
-/* Another generation is live: what was known of roles was of the last one. */
-void data_roles_follow(struct server *s)
-{
-    struct data *d = s->data;
-    if (d->catalog == s->catalog)
-        return;
-    catalog_unref(d->catalog);
-    d->catalog = s->catalog ? catalog_ref(s->catalog) : NULL;
-    vec_clear(&d->roles);
-    strmap_done(&d->wanted);
-    arena_reset(&d->role_mem);
-    d->cache_stale = true;
-    for (uint32_t i = 0; s->catalog && i < s->catalog->n_roles; i++) {
-        const struct catalog_role *r = &s->catalog->roles[i];
-        if (!r->n_attributes && !r->n_wants)
-            continue;
-        struct sight_role role = role_make(&d->role_mem, s->catalog, r);
-        struct sight_paths paths = inputs_of(&d->role_mem, &role);
-        for (uint32_t k = 0; k < paths.n; k++)
-            strmap_put(&d->wanted, paths.at[k].keys[0], 1);
-    }
-}
-
-struct data_role *data_role_get(struct server *s, uint32_t role)
-{
-    struct data *d = s->data;
-    data_roles_follow(s);
-    while (d->roles.n <= role)
-        (void)vec_add(&d->roles);
-    struct data_role *r = &d->roles.at[role];
-    if (r->made)
-        return r;
-    struct str name = str_of(s->inv.role_names.at[role]);
-    const struct catalog_role *known = s->catalog ? catalog_role_get(s->catalog, name) : NULL;
-    /* One that left the catalog lives on with what it has. */
-    r->role = known ? role_make(&d->role_mem, s->catalog, known)
-                    : (struct sight_role){
-                          .name = {arena_strndup(&d->role_mem, name.s, name.n), name.n}};
-    r->schema = known ? known->schema : NULL;
-    r->paths = inputs_of(&d->role_mem, &r->role);
-    for (uint32_t i = 0; i < r->paths.n; i++) {
-        r->sees_node |= str_is(r->paths.at[i].keys[0], "node");
-        r->sees_peers |= str_is(r->paths.at[i].keys[0], "peers");
-    }
-    r->made = true;
-    return r;
-}
-
-bool data_wanted(struct server *s, struct sight_paths changed)
-{
-    data_roles_follow(s);
-    for (uint32_t i = 0; i < changed.n && s->data->wanted.live > 0; i++)
-        if (changed.at[i].n == 0 || strmap_get(&s->data->wanted, changed.at[i].keys[0], NULL))
-            return true;
-    return false;
 }

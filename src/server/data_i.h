@@ -1,7 +1,8 @@
 /* data_i.h - what the files of data share
  *
  *   data.c         layers of noderoles: changed in memory and noted as rows
- *   data_doc.c     documents parsed once; deployment roles; roles as the live catalog has them
+ *   data_doc.c     documents parsed once; deployment roles
+ *   data_lens.c    what each noderole sees by, as the catalog had it that it was last brought to
  *   data_sight.c   the server's state as a world of model/sight.h, with or without a plan over it
  *   data_digest.c  whose inputs a change concerns: they are told to the engine
  *   data_plan.c    the inputs of everybody that a plan makes or touches
@@ -16,6 +17,7 @@
 #define SERVER_DATA_I_H
 
 #include "base/digest.h"
+#include "model/lens.h"
 #include "model/sight.h"
 #include "server/server_i.h"
 
@@ -34,13 +36,9 @@ struct data_node { /* what runs see of a node */
     const struct value *facts;
     struct str text, address; /* {"node": facts}; where to reach it */
 };
-struct data_role { /* of the live catalog, by the inventory's number */
-    bool made;
-    struct sight_role role;
-    const struct value *schema; /* of its attributes; NULL: it left the catalog */
-    struct sight_paths paths;   /* of all its inputs */
-    bool sees_node, sees_peers; /* some of them lead there */
-    uint64_t bare;              /* its inputs where there are but defaults; 0: not made yet */
+struct data_lens { /* by the inventory's number */
+    struct lens lens;
+    uint64_t bare; /* inputs where there are but defaults; 0: not made yet */
 };
 struct data_text { /* a document that workers may ask for */
     char digest[DIGEST_HEX];
@@ -61,12 +59,10 @@ struct data {
     /* data of deployment roles, as the heads have them */
     VEC(struct pmap *) heads; /* by deployment: the map that `shared` was last brought up to */
     struct u64map shared; /* deployment << 32 | number of the role -> document, if there is one */
-    /* roles of one generation of the catalog */
-    struct arena role_mem;
-    struct catalog *catalog; /* a reference, so that no other can have its address */
-    VEC(struct data_role) roles;
-    struct strmap wanted; /* first keys of all paths that roles have as inputs */
-    uint64_t nothing;     /* inputs of who has none */
+    struct arena lens_mem;
+    VEC(struct data_lens) lenses; /* as many as were looked for yet */
+    struct strmap wanted;         /* first keys of all paths that they have as inputs */
+    uint64_t nothing;             /* inputs of who has none */
     /* what looks share */
     struct sight_cache *cache;
     bool cache_stale;
@@ -86,9 +82,6 @@ char **data_layer_text(struct inv_noderole *n, enum data_layer layer);
 const struct value *data_layer_get(struct server *s, uint32_t noderole, enum data_layer layer);
 void data_layer_forget(struct server *s, uint32_t noderole); /* its texts are others now */
 const struct data_node *data_node_get(struct server *s, uint32_t node);
-struct data_role *data_role_get(struct server *s, uint32_t role); /* until the next call */
-void data_roles_follow(struct server *s); /* the generation that is live now */
-bool data_wanted(struct server *s, struct sight_paths changed);   /* by any role at all */
 const struct value *data_document(struct server *s, uint64_t id); /* NULL for none */
 void data_shared_sync(struct server *s);
 /* Of a deployment role in the map of a head, or in one that will be a head; NULL: none. */
@@ -97,6 +90,13 @@ const struct value *data_shared_in(struct server *s, const struct pmap *m, uint3
 const struct value *data_shared_entry(struct server *s, struct str bytes); /* of one entry */
 /* Is there a document anywhere but in the catalog? */
 bool data_any(const struct server *s);
+
+/* data_lens.c */
+struct data_lens *data_lens_get(struct server *s, uint32_t number); /* until the next call */
+struct data_lens *data_lens_of(struct server *s, uint32_t noderole);
+bool data_wanted(struct server *s, struct sight_paths changed); /* through any lens at all */
+/* The lenses of a plan that are new, from its catalog. */
+int data_plan_lenses(struct server *s, const struct plan *p, struct err *e);
 
 /* data_sight.c: one question, or several of one moment */
 struct data_look {
@@ -133,6 +133,7 @@ const struct value *data_look_merge(struct data_look *l, uint32_t noderole,
                                     const struct sight_layers *layers, struct arena *a);
 const struct plan_change *data_look_change(const struct data_look *l, uint32_t noderole);
 uint32_t data_look_role(struct data_look *l, uint32_t noderole);
+struct data_lens *data_look_lens(struct data_look *l, uint32_t noderole); /* until the next call */
 
 /* data_digest.c: a set of noderoles that a change may concern */
 struct data_touched {

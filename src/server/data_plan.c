@@ -6,7 +6,7 @@
  * and are not in the plan get a change of their own if their inputs will differ.
  *
  * Cost: a role without attributes and wants costs a look into a table.  Whoever has no document
- * above it has the same inputs as all others of its role that have none, and these are made once.
+ * above it has the same inputs as all others of its lens that have none, and these are made once.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/data_i.h"
@@ -113,20 +113,19 @@ static bool is_bare(struct planned *p, uint32_t id)
 
 static int planned_inputs(struct planned *p, uint32_t id, uint64_t *ret, struct err *e)
 {
-    uint32_t number = data_look_role(&p->look, id);
-    const struct data_role *r = data_role_get(p->server, number);
-    if (r->paths.n == 0) {
+    const struct data_lens *l = data_look_lens(&p->look, id);
+    if (l->lens.paths.n == 0) {
         *ret = p->server->data->nothing;
         return 0;
     }
-    bool same = !r->sees_node && !r->sees_peers && is_bare(p, id);
-    if (same && r->bare) {
-        *ret = r->bare;
+    bool same = !l->lens.sees_node && !l->lens.sees_peers && is_bare(p, id);
+    if (same && l->bare) {
+        *ret = l->bare;
         return 0;
     }
     int rc = data_look_inputs(&p->look, id, ret, e);
     if (rc >= 0 && same)
-        data_role_get(p->server, number)->bare = *ret;
+        data_look_lens(&p->look, id)->bare = *ret;
     return rc;
 }
 
@@ -167,9 +166,7 @@ static void touched_by_change(struct planned *p, struct data_touched *t,
         const struct value *was = data_layer_get(p->server, c->noderole, DATA_USER);
         data_touched_by(t, c->noderole, sight_changed_paths(was, now, &mem), true);
     }
-    if (c->what & (PLAN_C_DATA | PLAN_C_DEFS | PLAN_C_TASKS))
-        data_touched_add(t, c->noderole); /* its role may have other attributes by now */
-    if (c->what & PLAN_C_PARENTS)
+    if (c->what & (PLAN_C_DATA | PLAN_C_LENS | PLAN_C_PARENTS | PLAN_C_TASKS))
         data_touched_add(t, c->noderole); /* it may not have been told yet, and start with this */
     for (uint32_t i = 0; i < c->n_gains; i++)
         touched_by_parent(p, t, c->noderole, c->gains[i]);
@@ -276,13 +273,16 @@ int data_plan_digests(struct server *s, struct plan *plan, uint32_t deployment,
 {
     struct planned p = {.server = s, .plan = plan};
     others_v others = {0};
+    int rc = data_plan_lenses(s, plan, e);
+    if (rc < 0)
+        return rc;
     hook_settle(s); /* what is due changes data, perhaps */
     s->data->planned = s->data->version;
     data_look_plan(&p.look, s, plan, deployment, head);
     p.world = data_look_world(&p.look);
     p.fresh = xcalloc((size_t)plan->n_noderoles + 1, 1);
     p.shared = s->data->shared.live > 0 || deployment;
-    int rc = fresh_digests(&p, e);
+    rc = fresh_digests(&p, e);
     if (rc >= 0)
         rc = live_digests(&p, &others, e);
     data_look_end(&p.look);

@@ -160,12 +160,11 @@ int data_send_render(struct data_look *l, uint32_t noderole, struct arena *a,
                      struct data_parts *ret, struct err *e)
 {
     struct server *s = l->server;
-    const struct data_role *role = data_role_get(s, s->inv.noderoles.at[noderole].role);
     struct sight_layers layers;
     struct noderole_view v;
     *ret = (struct data_parts){.data = {"{}", 2}, .under = {"", 0}, .over = {"", 0}};
     if (anneal_noderole(s->engine, noderole, &v) && v.node && !data_any(s) &&
-        role->role.n_attributes == 0 && !needs_peers(s, noderole)) {
+        data_lens_of(s, noderole)->lens.sight.n_attributes == 0 && !needs_peers(s, noderole)) {
         ret->data = data_node_get(s, v.node)->text;
         return 0;
     }

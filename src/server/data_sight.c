@@ -1,7 +1,7 @@
 /* data_sight.c - the server's state as a world of model/sight.h
  *
  * Everything is answered from memory: states and needs by the engine, layers by the inventory, data
- * of deployment roles by the heads, attributes and wants by the live catalog.  A need on a member
+ * of deployment roles by the heads, attributes and wants by its lens.  A need on a member
  * of a cluster is a peer's: who needs one needs all of them.  A need that sleeps is not seen until
  * it counts.
  *
@@ -70,6 +70,22 @@ uint32_t data_look_role(struct data_look *l, uint32_t noderole)
     return *role;
 }
 
+/* The number of the lens by which it looks, or will. */
+static uint32_t lens_number(const struct data_look *l, uint32_t noderole)
+{
+    const struct inventory *v = &l->server->inv;
+    if (is_new(l, noderole))
+        return inventory_lens(v, l->plan->noderoles[noderole - l->plan->base_noderole].lens);
+    const struct plan_change *c = data_look_change(l, noderole);
+    return c && (c->what & PLAN_C_LENS) ? inventory_lens(v, c->lens)
+                                        : v->noderoles.at[noderole].lens;
+}
+
+struct data_lens *data_look_lens(struct data_look *l, uint32_t noderole)
+{
+    return data_lens_get(l->server, lens_number(l, noderole));
+}
+
 /* --- what is asked --- */
 
 static bool look_noderole(void *ctx, uint32_t id, struct sight_noderole *ret)
@@ -86,6 +102,7 @@ static bool look_noderole(void *ctx, uint32_t id, struct sight_noderole *ret)
                                        .node = n->node,
                                        .deployment = n->deployment,
                                        .cohort = n->cohort,
+                                       .lens = lens_number(l, id),
                                        .member = n->flags & NODEROLE_F_CLUSTER,
                                        .system = hook_planned_system(s, id),
                                        .user = planned_user(l, i, n->user)};
@@ -98,6 +115,7 @@ static bool look_noderole(void *ctx, uint32_t id, struct sight_noderole *ret)
         .node = v.node,
         .deployment = s->inv.noderoles.at[id].deployment,
         .cohort = v.cohort,
+        .lens = lens_number(l, id),
         .active = noderole_in_service((enum noderole_state)v.state, (enum target)v.target),
         .member = v.flags & NODEROLE_F_CLUSTER,
         .wall = l->self == id ? NULL : data_layer_get(s, id, DATA_WALL),
@@ -233,12 +251,21 @@ static const struct value *look_deployment_role(void *ctx, uint32_t deployment, 
     return data_shared_get(l->server, deployment, role);
 }
 
-static bool look_role(void *ctx, uint32_t role, struct sight_role *ret)
+static bool look_role(void *ctx, uint32_t role, struct str *ret)
 {
-    struct server *s = ((struct data_look *)ctx)->server;
+    const struct server *s = ((struct data_look *)ctx)->server;
     if (role == 0 || role >= s->inv.role_names.n)
         return false;
-    *ret = data_role_get(s, role)->role;
+    *ret = str_of(s->inv.role_names.at[role]);
+    return true;
+}
+
+static bool look_lens(void *ctx, uint32_t lens, struct sight_lens *ret)
+{
+    struct server *s = ((struct data_look *)ctx)->server;
+    if (lens && lens >= s->inv.lenses.n)
+        return false;
+    *ret = data_lens_get(s, lens)->lens.sight;
     return true;
 }
 
@@ -260,6 +287,7 @@ struct sight_world data_look_world(struct data_look *l)
                                 .deployment_parent = look_deployment_parent,
                                 .deployment_role = look_deployment_role,
                                 .role = look_role,
+                                .lens = look_lens,
                                 .node = look_node};
 }
 
@@ -268,7 +296,6 @@ struct sight_world data_look_world(struct data_look *l)
 void data_look_begin(struct data_look *l, struct server *s)
 {
     struct data *d = s->data;
-    data_roles_follow(s);
     data_shared_sync(s);
     data_trim(d);
     *l = (struct data_look){.server = s};
@@ -311,7 +338,7 @@ void data_look_end(struct data_look *l)
 int data_look_inputs(struct data_look *l, uint32_t noderole, uint64_t *ret, struct err *e)
 {
     struct sight_world w = data_look_world(l);
-    if (data_role_get(l->server, data_look_role(l, noderole))->paths.n == 0) {
+    if (data_look_lens(l, noderole)->lens.paths.n == 0) {
         *ret = l->server->data->nothing;
         return 0;
     }
@@ -334,7 +361,7 @@ int data_look_layers(struct data_look *l, uint32_t noderole, struct arena *a,
 const struct value *data_look_merge(struct data_look *l, uint32_t noderole,
                                     const struct sight_layers *layers, struct arena *a)
 {
-    const struct data_role *role = data_role_get(l->server, data_look_role(l, noderole));
+    const struct lens *lens = &data_look_lens(l, noderole)->lens;
     const struct value *v = sight_data(layers, a);
-    return role->schema ? schema_defaults(a, role->schema, v) : v;
+    return lens->schema ? schema_defaults(a, lens->schema, v) : v;
 }

@@ -276,7 +276,6 @@ int server_noderole_data(struct server *s, const struct server_call *c, struct s
 {
     uint32_t id = 0;
     struct noderole_view v;
-    const struct value *data;
     uint64_t digest;
     int rc = server_writable(s, e);
     if (rc < 0 || (rc = face_u32(c->id[0], "noderole", &id, e)) < 0)
@@ -284,14 +283,9 @@ int server_noderole_data(struct server *s, const struct server_call *c, struct s
     if (!anneal_noderole(s->engine, id, &v))
         return face_not_found(e, "noderole", c->id[0]);
     struct inv_noderole *n = &s->inv.noderoles.at[id];
-    const struct catalog_role *role =
-        s->catalog ? catalog_role_get(s->catalog, str_of(s->inv.role_names.at[n->role])) : NULL;
     if ((rc = face_match(c, n->rev, "noderole", c->id[0], e)) < 0)
         return rc;
-    if (!role)
-        return err_set(e, ERR_REFUSED, "role %s is not in the catalog any more",
-                       s->inv.role_names.at[n->role]);
-    if ((rc = planner_data(c->mem, role, c->body, &data, &digest, e)) < 0 ||
+    if ((rc = data_check_noderole(s, id, c->body, e)) < 0 ||
         (rc = data_user_inputs(s, id, c->body, &digest, e)) < 0)
         return rc;
     SCOPED_BUF(text);

@@ -40,6 +40,24 @@ uint32_t inventory_role(struct inventory *v, struct str name)
     return (uint32_t)id;
 }
 
+bool inventory_add_lens(struct inventory *v, uint64_t id, struct str text)
+{
+    if (v->lenses.n == 0)
+        (void)vec_add(&v->lenses);
+    if (u64map_get(&v->lens_by_id, id, NULL))
+        return false;
+    u64map_put(&v->lens_by_id, id, v->lenses.n);
+    vec_push(&v->lenses, ((struct inv_lens){id, dup_name(text)}));
+    return true;
+}
+
+uint32_t inventory_lens(const struct inventory *v, uint64_t id)
+{
+    uintptr_t at = 0;
+    (void)u64map_get(&v->lens_by_id, id, &at);
+    return (uint32_t)at;
+}
+
 static uint64_t instance_key(uint32_t role, uint32_t deployment)
 {
     return (uint64_t)role << 32 | deployment;
@@ -193,6 +211,7 @@ void inventory_add_plan(struct inventory *v, const struct plan *p)
         inventory_add_noderole(v, p->base_noderole + i, p->noderoles[i].role,
                                p->noderoles[i].deployment, p->noderoles[i].user);
         v->noderoles.at[p->base_noderole + i].node = p->noderoles[i].node;
+        v->noderoles.at[p->base_noderole + i].lens = inventory_lens(v, p->noderoles[i].lens);
     }
 }
 
@@ -291,6 +310,11 @@ static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
         v->noderoles.at[r->id].node = r->node;
         break;
     }
+    case ROWS_LENS: {
+        const struct row_lens *r = row;
+        (void)inventory_add_lens(v, r->id, r->text);
+        break;
+    }
     case ROWS_DOCUMENT: {
         const struct row_document *r = row;
         if (r->id < v->noderoles.n && v->noderoles.at[r->id].role) {
@@ -299,6 +323,7 @@ static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
             v->noderoles.at[r->id].system = dup_str(r->system);
             v->noderoles.at[r->id].wall = dup_str(r->wall);
             v->noderoles.at[r->id].rev = r->rev;
+            v->noderoles.at[r->id].lens = inventory_lens(v, r->lens);
             v->documents += (size_t)(r->user.n > 0) + (r->system.n > 0) + (r->wall.n > 0);
         }
         break;
@@ -310,9 +335,9 @@ static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
 
 int inventory_load(struct inventory *v, struct store *s, struct err *e)
 {
-    static const enum row_table order[] = {ROWS_TOKEN,    ROWS_DEPLOYMENT, ROWS_JIG, ROWS_POOL,
-                                           ROWS_NODE,     ROWS_NODE_BODY,  ROWS_DEF, ROWS_OPERATION,
-                                           ROWS_NODEROLE, ROWS_DOCUMENT};
+    static const enum row_table order[] = {
+        ROWS_TOKEN, ROWS_DEPLOYMENT, ROWS_JIG,      ROWS_POOL, ROWS_NODE,    ROWS_NODE_BODY,
+        ROWS_DEF,   ROWS_OPERATION,  ROWS_NODEROLE, ROWS_LENS, ROWS_DOCUMENT};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         int r = store_each(s, order[i], load_row, v, e);
         if (r < 0)
@@ -359,6 +384,8 @@ void inventory_done(struct inventory *v)
         free(v->noderoles.at[i].system);
         free(v->noderoles.at[i].wall);
     }
+    for (size_t i = 0; i < v->lenses.n; i++)
+        free(v->lenses.at[i].text);
     for (size_t i = 0; i < v->defs.n; i++) {
         free(v->defs.at[i].name);
         free(v->defs.at[i].type);
@@ -390,6 +417,7 @@ void inventory_done(struct inventory *v)
     vec_done(&v->deployments);
     vec_done(&v->noderoles);
     vec_done(&v->defs);
+    vec_done(&v->lenses);
     vec_done(&v->operations);
     vec_done(&v->pools);
     vec_done(&v->jigs);
@@ -404,6 +432,7 @@ void inventory_done(struct inventory *v)
     strmap_done(&v->token_by_hash);
     u64map_done(&v->node_by_machine);
     u64map_done(&v->def_by_digest);
+    u64map_done(&v->lens_by_id);
     u64map_done(&v->instances);
     memset(v, 0, sizeof *v);
 }

@@ -13,17 +13,7 @@
 #include "base/log.h"
 #include "server/server_i.h"
 
-#define BOOT_PATH "node/boot_environment"
-
-static bool serves(const struct server *s, uint32_t noderole)
-{
-    const struct catalog_role *role =
-        s->catalog ? catalog_role_get(s->catalog, str_of(view_role_name(s, noderole))) : NULL;
-    for (uint32_t i = 0; role && i < role->n_attributes; i++)
-        if (str_is(role->attribute_list[i].path, BOOT_PATH))
-            return true;
-    return false;
-}
+static const struct str boot_keys[] = {{"node", 4}, {"boot_environment", 16}};
 
 /* Work of an open operation stays with it; else nobody waits for this one. */
 static uint32_t operation_for(const struct server *s, uint32_t op)
@@ -40,7 +30,8 @@ void node_boot_changed(struct server *s, const struct server_call *c, uint32_t i
          r = anneal_node_next_noderole(s->engine, r)) {
         struct noderole_view v;
         struct err e;
-        if (!anneal_noderole(s->engine, r, &v) || v.target == TARGET_ABSENT || !serves(s, r))
+        if (!anneal_noderole(s->engine, r, &v) || v.target == TARGET_ABSENT ||
+            !data_attribute_at(s, r, (struct sight_path){boot_keys, 2}))
             continue;
         struct event ev = {
             .kind = EVENT_RERUN, .op = operation_for(s, v.operation), .ids = &r, .n_ids = 1};

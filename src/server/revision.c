@@ -37,7 +37,7 @@ static struct revise_change *change_for(struct making *m, uint32_t id)
     if (!u64map_get(&m->changed_by_id, id, &at)) {
         at = m->changed.n;
         u64map_put(&m->changed_by_id, id, at);
-        vec_push(&m->changed, ((struct revise_change){.noderole = id}));
+        vec_push(&m->changed, ((struct revise_change){.noderole = id, .keep = !m->renew}));
     }
     return &m->changed.at[at];
 }
@@ -141,7 +141,9 @@ static int entry_count_in(struct making *m, const struct snapshot_change *c)
         return err_hint(m->e, "wait until it is gone: `anneal noderole show %u`", going);
     }
     if (id || going) {
-        change_for(m, id ? id : going)->back = !id;
+        struct revise_change *change = change_for(m, id ? id : going);
+        change->back = !id;
+        change->keep = change->keep && id;
         return 0;
     }
     u64map_put(&m->added_by_key, key, m->added.n);
@@ -192,6 +194,7 @@ static int foreign_loss(struct making *m, uint32_t child, uint32_t parent)
         return err_hint(m->e, "unbind that first, in its own deployment");
     }
     struct revise_change *c = change_for(m, child);
+    c->keep = true; /* the catalog of its own deployment is none of our business */
     uint32_t *losses = arena_new(m->r->mem, uint32_t, c->n_losses + 1);
     if (c->n_losses)
         memcpy(losses, c->losses, c->n_losses * sizeof *losses);
@@ -223,6 +226,29 @@ static int losses_of(struct making *m, uint32_t parent)
 
 /* --- another catalog --- */
 
+/* How a noderole is taken down is known by its role alone.  A catalog that has forgotten the role
+ * would take it down without running what the one before wanted to be run. */
+static int forgotten(struct making *m, const struct snapshot *head, uint32_t id)
+{
+    struct server *s = m->r->server;
+    struct str role = str_of(view_role_name(s, id));
+    const struct catalog *before;
+    if (!m->renew || !head || catalog_role_get(m->r->catalog, role))
+        return 0;
+    int rc = catalog_generation(s, head->catalog, &before, m->e);
+    const struct catalog_role *was = rc < 0 ? NULL : catalog_role_get(before, role);
+    if (!was ||
+        !(catalog_action_get(was, str_of("stop")) || catalog_action_get(was, str_of("remove"))))
+        return rc;
+    const char *name = view_noderole_name(s, m->r->mem, id);
+    err_set(m->e, ERR_REFUSED,
+            "%s cannot be taken down by generation %u of the catalog, which has no role %s", name,
+            m->r->catalog->number, role.s);
+    return err_hint(m->e, "`anneal deployment unbind %s %s=%s` takes it down as generation %u says",
+                    view_deployment_name(s, m->r->deployment), role.s,
+                    view_node_name(s, s->inv.noderoles.at[id].node), head->catalog);
+}
+
 struct staying {
     struct making *m;
     int rc;
@@ -252,7 +278,7 @@ static int make(struct making *m, const struct snapshot *head)
     for (uint32_t i = 0; i < d->n_removed && rc >= 0; i++) {
         uint64_t key = snapshot_key(d->removed[i].role, d->removed[i].node);
         uint32_t id = d->removed[i].node ? wish_live(r->server, key, NULL) : 0;
-        if (id)
+        if (id && (rc = forgotten(m, head, id)) >= 0)
             change_for(m, id)->removed = true;
     }
     for (uint32_t i = 0; i < d->n_added && rc >= 0; i++)

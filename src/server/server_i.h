@@ -44,9 +44,14 @@ struct inv_deployment {
 struct inv_noderole {
     uint32_t role; /* index into inventory.role_names */
     uint32_t node;
-    bool gone;     /* it was removed; tasks of it are still told by its role's name */
+    bool gone; /* it was removed; tasks of it are still told by its role's name */
     uint32_t deployment, rev;
+    uint32_t lens;              /* index into inventory.lenses */
     char *user, *system, *wall; /* JSON maps, NULL: empty; changed through data.h */
+};
+struct inv_lens { /* model/lens.h; by id in `lens_by_id` */
+    uint64_t id;
+    char *text;
 };
 struct inv_def {
     char *name;
@@ -88,11 +93,12 @@ struct inventory {
     VEC(struct inv_named) pools, jigs;
     VEC(struct inv_token) tokens;
     VEC(char *) role_names;
-    size_t documents; /* texts of noderoles that are not empty */
+    VEC(struct inv_lens) lenses; /* 0: of nobody, through which nothing is seen */
+    size_t documents;            /* texts of noderoles that are not empty */
     struct strmap node_by_name, deployment_by_name, pool_by_name, jig_by_name, role_by_name,
         token_by_hash;
     struct u64map node_by_machine; /* digest of the machine's id -> node */
-    struct u64map def_by_digest;
+    struct u64map def_by_digest, lens_by_id;
     struct u64map instances; /* role << 32 | deployment -> index into lists */
     VEC(struct id_list) lists;
 };
@@ -105,6 +111,9 @@ void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, u
                             struct str user);
 void inventory_place(struct inventory *v, uint32_t id, uint32_t deployment); /* or moves it */
 void inventory_drop_noderole(struct inventory *v, uint32_t id);
+/* True if there was none of that id. */
+bool inventory_add_lens(struct inventory *v, uint64_t id, struct str text);
+uint32_t inventory_lens(const struct inventory *v, uint64_t id); /* 0: unknown */
 void inventory_add_def(struct inventory *v, uint32_t id, const struct row_def *r);
 void inventory_add_pool(struct inventory *v, uint32_t id, struct str name, struct str note);
 void inventory_add_jig(struct inventory *v, uint32_t id, struct str name);
@@ -173,7 +182,7 @@ struct server {
     struct anneal *engine;
     struct commit *commit;
     struct inventory inv;
-    struct desire *desire;      /* what is wanted */
+    struct desire *desire; /* what is wanted */
     struct hooks *hooks;
     struct data *data;          /* what can be made again of all this, for runs to see */
     struct catalog *catalog;    /* the newest generation; NULL: none loaded yet */

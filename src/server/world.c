@@ -40,8 +40,12 @@ static void world_noderole(void *ctx, uint32_t id, struct planner_noderole *ret)
     const struct inv_noderole *n = &s->inv.noderoles.at[id];
     struct noderole_view v;
     anneal_noderole(s->engine, id, &v);
-    *ret = (struct planner_noderole){str_of(s->inv.role_names.at[n->role]), v.node, n->deployment,
-                                     v.cohort, v.data};
+    *ret = (struct planner_noderole){.role = str_of(s->inv.role_names.at[n->role]),
+                                     .node = v.node,
+                                     .deployment = n->deployment,
+                                     .cohort = v.cohort,
+                                     .data = v.data,
+                                     .lens = n->lens ? s->inv.lenses.at[n->lens].id : 0};
 }
 
 static uint64_t world_inputs(void *ctx, uint32_t id, const struct value *user)

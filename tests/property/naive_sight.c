@@ -100,16 +100,24 @@ static const struct value *value_below(const struct value *v, const char *path)
     return v;
 }
 
+static void input_add(struct naive *v, struct buf *b, const struct value *doc, const char *path)
+{
+    const struct value *one = value_below(doc, path);
+    buf_printf(b, "%s %s\n", path, one ? naive_text(&v->mem, one) : "absent");
+}
+
+/* What is read of a cluster is read of each of its members. */
 const char *naive_inputs(struct naive *v, int id)
 {
     const struct truth_role *r = &v->truth.roles[v->beings[id].role];
     const struct value *doc = naive_sight(v, id, false);
     SCOPED_BUF(b);
-    for (int i = 0; i < r->n_attributes + r->n_wants; i++) {
-        const char *path = i < r->n_attributes ? r->attributes[i].path
-                                               : r->wants[i - r->n_attributes].path;
-        const struct value *one = value_below(doc, path);
-        buf_printf(&b, "%s %s\n", path, one ? naive_text(&v->mem, one) : "absent");
+    for (int i = 0; i < r->n_attributes; i++)
+        input_add(v, &b, doc, r->attributes[i].path);
+    for (int i = 0; i < r->n_wants; i++) {
+        input_add(v, &b, doc, r->wants[i].path);
+        if (r->wants[i].role >= 0 && v->truth.roles[r->wants[i].role].cluster)
+            input_add(v, &b, doc, arena_printf(&v->mem, "peers/r%d", r->wants[i].role));
     }
     return arena_strndup(&v->mem, buf_str(&b).s, b.len);
 }

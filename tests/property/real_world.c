@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "model/lens.h"
 
 static bool view(const struct real *r, uint32_t id, struct noderole_view *ret)
 {
@@ -68,8 +69,9 @@ static void world_noderole(void *ctx, uint32_t id, struct planner_noderole *ret)
     struct real *r = ctx;
     struct noderole_view v = {0};
     (void)view(r, id, &v);
-    *ret = (struct planner_noderole){r->cat->roles[r->beings.at[id].role].name, v.node,
-                                     r->beings.at[id].deployment, v.cohort, v.data};
+    const struct catalog_role *role = &r->cat->roles[r->beings.at[id].role];
+    *ret = (struct planner_noderole){role->name, v.node, r->beings.at[id].deployment,
+                                     v.cohort,   v.data, role->lens_id};
 }
 
 struct ranked {
@@ -199,6 +201,7 @@ static bool sight_nr(void *ctx, uint32_t id, struct sight_noderole *ret)
     const struct real_being *b = &r->beings.at[id];
     *ret = (struct sight_noderole){
         .role = b->role + 1,
+        .lens = b->role + 1,
         .node = v.node,
         .deployment = b->deployment,
         .cohort = v.cohort,
@@ -254,39 +257,24 @@ static const struct value *sight_shared(void *ctx, uint32_t deployment, uint32_t
     return document(r, desire_doc_text(r->d, t.user).s);
 }
 
-static struct sight_path path_of(struct real *r, struct str text)
+static bool sight_role_of(void *ctx, uint32_t role, struct str *ret)
 {
-    struct str *keys = arena_new(&r->mem, struct str, CATALOG_MAX_KEYS);
-    uint32_t n = 0;
-    for (size_t at = 0; at < text.n;) {
-        size_t len = 0;
-        while (at + len < text.n && text.s[at + len] != '/')
-            len++;
-        keys[n++] = (struct str){text.s + at, len};
-        at += len + 1;
-    }
-    return (struct sight_path){keys, n};
-}
-
-static bool sight_role_of(void *ctx, uint32_t role, struct sight_role *ret)
-{
-    struct real *r = ctx;
+    const struct real *r = ctx;
     if (!role || role > r->cat->n_roles)
         return false;
-    const struct catalog_role *c = &r->cat->roles[role - 1];
-    struct sight_attribute *at = arena_new(&r->mem, struct sight_attribute, c->n_attributes + 1);
-    struct sight_path *wants = arena_new(&r->mem, struct sight_path, c->n_wants + 1);
-    struct value *defaults = value_map(&r->mem);
-    for (uint32_t i = 0; i < c->n_attributes; i++) {
-        const struct catalog_attribute *a = &c->attribute_list[i];
-        const struct value *v = value_get(value_get_str(c->attributes, a->name), "default");
-        at[i] = (struct sight_attribute){a->name, path_of(r, a->path)};
-        if (v)
-            value_set_str(&r->mem, defaults, a->name, v);
-    }
-    for (uint32_t i = 0; i < c->n_wants; i++)
-        wants[i] = path_of(r, c->wants[i].path);
-    *ret = (struct sight_role){c->name, defaults, at, c->n_attributes, {wants, c->n_wants}};
+    *ret = r->cat->roles[role - 1].name;
+    return true;
+}
+
+static bool sight_lens_of(void *ctx, uint32_t role, struct sight_lens *ret)
+{
+    struct real *r = ctx;
+    struct lens lens;
+    struct err e;
+    if (!role || role > r->cat->n_roles ||
+        lens_read(&r->mem, r->cat->roles[role - 1].lens, &lens, &e) < 0)
+        return false;
+    *ret = lens.sight;
     return true;
 }
 
@@ -357,18 +345,9 @@ int real_init(struct real *r, const char *catalog, uint32_t nodes, uint32_t depl
         (void)desire_role(r->d, r->cat->roles[i].name);
     r->a = anneal_new(NULL);
     r->cache = sight_cache_new();
-    r->world = (struct planner_world){r,
-                                      world_node,
-                                      world_deployment,
-                                      world_noderole,
-                                      NULL,
-                                      world_on_node,
-                                      world_instances,
-                                      world_children,
-                                      world_task,
-                                      world_jig,
-                                      world_pool,
-                                      world_def};
+    r->world = (struct planner_world){r,          world_node,    world_deployment, world_noderole,
+                                      NULL,       world_on_node, world_instances,  world_children,
+                                      world_task, world_jig,     world_pool,       world_def};
     r->sight = (struct sight_world){r,
                                     sight_nr,
                                     sight_needs_of,
@@ -376,6 +355,7 @@ int real_init(struct real *r, const char *catalog, uint32_t nodes, uint32_t depl
                                     sight_parent,
                                     sight_shared,
                                     sight_role_of,
+                                    sight_lens_of,
                                     sight_node_of};
     engine_make(r);
     return 0;

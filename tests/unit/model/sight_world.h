@@ -19,6 +19,10 @@ struct small_nr {
     bool missing;
     VEC(struct sight_need) needs;
 };
+struct small_role {
+    struct str name;
+    struct sight_lens lens;
+};
 struct small_shared { /* deployment-role data */
     uint32_t deployment, role;
     const struct value *doc;
@@ -26,7 +30,7 @@ struct small_shared { /* deployment-role data */
 struct small_world {
     struct arena mem;
     VEC(struct small_nr) nrs;
-    VEC(struct sight_role) roles;
+    VEC(struct small_role) roles; /* each is its own lens, unless told otherwise */
     VEC(struct sight_node) nodes;
     VEC(uint32_t) parents; /* of deployments */
     VEC(struct small_shared) shared;
@@ -42,6 +46,8 @@ HELPER bool small_noderole(void *ctx, uint32_t id, struct sight_noderole *ret)
     if (id == 0 || id > s->nrs.n || s->nrs.at[id - 1].missing)
         return false;
     *ret = s->nrs.at[id - 1].nr;
+    if (!ret->lens)
+        ret->lens = ret->role;
     return true;
 }
 HELPER struct sight_needs small_needs(void *ctx, uint32_t id)
@@ -73,12 +79,20 @@ HELPER const struct value *small_shared_doc(void *ctx, uint32_t deployment, uint
             return s->shared.at[i].doc;
     return NULL;
 }
-HELPER bool small_role(void *ctx, uint32_t id, struct sight_role *ret)
+HELPER bool small_role(void *ctx, uint32_t id, struct str *ret)
 {
     const struct small_world *s = ctx;
     if (id == 0 || id > s->roles.n)
         return false;
-    *ret = s->roles.at[id - 1];
+    *ret = s->roles.at[id - 1].name;
+    return true;
+}
+HELPER bool small_lens(void *ctx, uint32_t id, struct sight_lens *ret)
+{
+    const struct small_world *s = ctx;
+    if (id == 0 || id > s->roles.n)
+        return false;
+    *ret = s->roles.at[id - 1].lens;
     return true;
 }
 HELPER bool small_node(void *ctx, uint32_t id, struct sight_node *ret)
@@ -96,7 +110,7 @@ HELPER void small_init(struct small_world *s)
     arena_init(&s->mem);
     s->w = (struct sight_world){
         s,          small_noderole, small_needs, small_on_node, small_parent, small_shared_doc,
-        small_role, small_node};
+        small_role, small_lens,     small_node};
 }
 HELPER void small_done(struct small_world *s)
 {
@@ -169,19 +183,17 @@ HELPER uint32_t add_role(struct small_world *s, const char *name, const char *at
                          const char *defaults, const char *wants)
 {
     struct sight_attribute *at = arena_new(&s->mem, struct sight_attribute, strlen(attributes) + 1);
-    struct sight_role role = {.name = str_of(arena_strdup(&s->mem, name)),
-                              .defaults = doc_of(&s->mem, defaults),
-                              .attributes = at,
-                              .wants = paths_of(&s->mem, wants)};
+    struct sight_lens lens = {
+        .defaults = doc_of(&s->mem, defaults), .attributes = at, .wants = paths_of(&s->mem, wants)};
     while (*attributes) {
         size_t len = strcspn(attributes, " "), name_n = strcspn(attributes, " =");
-        struct sight_attribute *one = &at[role.n_attributes++];
+        struct sight_attribute *one = &at[lens.n_attributes++];
         one->name = (struct str){arena_strndup(&s->mem, attributes, name_n), name_n};
         if (name_n < len)
             one->path = path_of(&s->mem, attributes + name_n + 1, len - name_n - 1);
         attributes += len + strspn(attributes + len, " ");
     }
-    vec_push(&s->roles, role);
+    vec_push(&s->roles, ((struct small_role){str_of(arena_strdup(&s->mem, name)), lens}));
     return (uint32_t)s->roles.n;
 }
 HELPER uint32_t add_node(struct small_world *s, const char *name, const char *facts)

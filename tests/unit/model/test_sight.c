@@ -313,7 +313,7 @@ static void test_refusals(void)
     refused(&s, 99, ERR_NOT_FOUND, "no noderole 99", "a noderole that is not there");
     is_int(sight_inputs(&s.w, NULL, 99, &s.mem, &digest, &e), -ERR_NOT_FOUND, "inputs of it");
     s.nrs.at[id - 1].nr.role = 9;
-    refused(&s, id, ERR_CORRUPT, "role 9", "a role that is not there");
+    refused(&s, id, ERR_CORRUPT, "lens 9", "a lens that is not there");
     is_int(sight_inputs(&s.w, NULL, id, &s.mem, &digest, &e), -ERR_CORRUPT, "inputs of it");
     s.nrs.at[id - 1].nr.role = r;
     s.nrs.at[id - 1].nr.node = 9;

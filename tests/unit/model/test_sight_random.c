@@ -72,8 +72,8 @@ static void random_role(struct dice *d, struct small_world *s)
     struct sight_attribute *at = arena_new(a, struct sight_attribute, 3);
     struct sight_path *wants = arena_new(a, struct sight_path, 3);
     struct value *defaults = value_map(a);
-    struct sight_role r = {.name = str_of(arena_printf(a, "r%zu", s->roles.n + 1)),
-                           .attributes = at,
+    struct str name = str_of(arena_printf(a, "r%zu", s->roles.n + 1));
+    struct sight_lens r = {.attributes = at,
                            .n_attributes = roll(d, 4),
                            .wants = {wants, roll(d, 4)},
                            .defaults = defaults};
@@ -86,7 +86,7 @@ static void random_role(struct dice *d, struct small_world *s)
     }
     for (uint32_t i = 0; i < r.wants.n; i++)
         wants[i] = random_path(d, a, roll(d, 10) ? 1 : 0);
-    vec_push(&s->roles, r);
+    vec_push(&s->roles, ((struct small_role){name, r}));
 }
 
 static void random_world(struct dice *d, struct small_world *s)
@@ -193,7 +193,7 @@ static const struct value *plain_data(struct small_world *s, uint32_t self, bool
 {
     struct arena *a = &s->mem;
     const struct sight_noderole *nr = &s->nrs.at[self - 1].nr;
-    const struct sight_role *role = &s->roles.at[nr->role - 1];
+    const struct sight_lens *role = &s->roles.at[nr->role - 1].lens;
     const struct value *v = value_map(a);
     uint8_t as[64];
     plain_reach(s, self, as);
@@ -229,7 +229,7 @@ static const struct value *plain_data(struct small_world *s, uint32_t self, bool
 static char *plain_inputs(struct small_world *s, uint32_t id)
 {
     SCOPED_BUF(b);
-    const struct sight_role *role = &s->roles.at[s->nrs.at[id - 1].nr.role - 1];
+    const struct sight_lens *role = &s->roles.at[s->nrs.at[id - 1].nr.role - 1].lens;
     const struct value *doc = plain_data(s, id, false);
     for (uint32_t i = 0; i < role->n_attributes + role->wants.n; i++) {
         struct sight_path path = i >= role->n_attributes ? role->wants.at[i - role->n_attributes]
@@ -348,7 +348,7 @@ static void check_sight(struct tally *t, struct small_world *s, uint32_t id, str
             check(t, P_PATH,
                   x.rows[k].cuts || x.rows[k].value == sight_at(x.rows[k].layer->doc, p));
     }
-    const struct sight_role *role = &s->roles.at[s->nrs.at[id - 1].nr.role - 1];
+    const struct sight_lens *role = &s->roles.at[s->nrs.at[id - 1].nr.role - 1].lens;
     SCOPED_ARENA(scratch); /* as in use: the next call finds other values at the same addresses */
     uint64_t kept = 0, plain = inputs(s, id);
     check(t, P_INPUTS, plain && plain == sight_inputs_of(role, plain_data(s, id, false), a));
@@ -376,7 +376,7 @@ static void check_wants(struct tally *t, struct small_world *s, uint32_t id, str
 {
     struct arena *a = &s->mem;
     struct sight_noderole *nr = &s->nrs.at[id - 1].nr;
-    const struct sight_role *role = &s->roles.at[nr->role - 1];
+    const struct sight_lens *role = &s->roles.at[nr->role - 1].lens;
     const struct value *user = nr->user;
     uint64_t before = inputs(s, id);
     if (role->wants.n) {
@@ -432,7 +432,7 @@ static void check_change(struct tally *t, struct small_world *s, struct dice *d)
         check(t, P_EXACT, (now == before[i]) == !strcmp(text[i], plain_inputs(s, i + 1)));
         struct sight_paths changed = sight_changed_paths(doc[i], plain_data(s, i + 1, false),
                                                          &s->mem);
-        if (!sight_role_touched(&s->roles.at[s->nrs.at[i].nr.role - 1], changed))
+        if (!sight_lens_touched(&s->roles.at[s->nrs.at[i].nr.role - 1].lens, changed))
             check(t, P_TOUCH, now == before[i]);
     }
 }

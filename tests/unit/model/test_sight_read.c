@@ -253,10 +253,11 @@ static void test_touch(void)
     SCOPED(small_world) s;
     small_init(&s);
     add_role(&s, "web", "port=net/port name", NULL, "peers/db");
-    ok(sight_role_touched(&s.roles.at[0], paths_of(&a, "net")), "an attribute's path counts");
-    ok(sight_role_touched(&s.roles.at[0], paths_of(&a, "name")), "or its name");
-    ok(sight_role_touched(&s.roles.at[0], paths_of(&a, "q peers/db/n1")), "a want counts");
-    ok(!sight_role_touched(&s.roles.at[0], paths_of(&a, "port net/ip peers/ntp")), "all else not");
+    ok(sight_lens_touched(&s.roles.at[0].lens, paths_of(&a, "net")), "an attribute's path counts");
+    ok(sight_lens_touched(&s.roles.at[0].lens, paths_of(&a, "name")), "or its name");
+    ok(sight_lens_touched(&s.roles.at[0].lens, paths_of(&a, "q peers/db/n1")), "a want counts");
+    ok(!sight_lens_touched(&s.roles.at[0].lens, paths_of(&a, "port net/ip peers/ntp")),
+       "all else not");
     struct sight_paths below = sight_paths_under(path_of(&a, "peers/db/n1", 11),
                                                  paths_of(&a, "ip net/x"), &a);
     is_text(paths_text(&a, below), "peers/db/n1/ip peers/db/n1/net/x",

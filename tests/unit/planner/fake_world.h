@@ -20,7 +20,7 @@ struct fake_node {
 struct fake_noderole { /* id = index + 1 */
     const char *role;
     uint32_t node, deployment, cohort, first_task, n_tasks;
-    uint64_t data;
+    uint64_t data, lens;
     bool removed;
     VEC(uint32_t) parents;
 };
@@ -71,7 +71,8 @@ static void fake_noderole_get(void *ctx, uint32_t id, struct planner_noderole *r
 {
     struct fake_world *w = ctx;
     const struct fake_noderole *n = &w->noderoles.at[id - 1];
-    *ret = (struct planner_noderole){str_of(n->role), n->node, n->deployment, n->cohort, n->data};
+    *ret = (struct planner_noderole){str_of(n->role), n->node, n->deployment,
+                                     n->cohort,       n->data, n->lens};
 }
 
 /* Sorts ids by (cohort, id); lists are short. */
@@ -238,6 +239,7 @@ __attribute__((unused)) static void fake_apply(struct fake_world *w, struct plan
         const struct plan_change *c = &p->changes[i];
         struct fake_noderole *n = &w->noderoles.at[c->noderole - 1];
         n->data = c->what & PLAN_C_DATA ? c->data : n->data;
+        n->lens = c->what & PLAN_C_LENS ? c->lens : n->lens;
         n->removed |= c->what & PLAN_C_REMOVE;
         for (uint32_t k = 0; k < c->n_defs; k++)
             w->tasks.at[n->first_task - 1 + k].def = c->defs[k];
@@ -259,6 +261,7 @@ __attribute__((unused)) static void fake_apply(struct fake_world *w, struct plan
                                   .deployment = r->deployment,
                                   .cohort = r->cohort,
                                   .data = r->data,
+                                  .lens = r->lens,
                                   .first_task = base_task + r->first_task,
                                   .n_tasks = r->n_tasks};
         for (uint32_t k = 0; k < r->n_parents; k++)

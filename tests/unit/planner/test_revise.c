@@ -32,6 +32,15 @@ static const char *const other_command = BASE
     "      converge: [{name: one, params: {command: a}}, {name: two, params: {command: c}}]\n"
     "  - {name: other, requires: [base]}\n";
 
+static const char *const other_default = BASE
+    "  - name: db\n"
+    "    jig: shell\n"
+    "    requires: [base]\n"
+    "    attributes: {port: {schema: {type: integer}, default: 2}}\n"
+    "    actions:\n"
+    "      converge: [{name: one, params: {command: a}}, {name: two, params: {command: b}}]\n"
+    "  - {name: other, requires: [base]}\n";
+
 static const char *const more_steps = BASE
     "  - name: db\n"
     "    jig: shell\n"
@@ -155,6 +164,30 @@ static void other_generation(void)
     bed_done(&d);
 }
 
+static void other_sight(void)
+{
+    struct bed d;
+    SCOPED_ARENA(mem);
+    struct value *user = value_map(&mem);
+    bed_init(&d);
+    value_put_int(&mem, user, "port", 7);
+    struct plan *p = revise_one(&d, other_default,
+                                (struct revise_change){.noderole = d.db, .user = user});
+    is_int(p->changes[0].what, PLAN_C_DATA | PLAN_C_LENS, "another default is another lens");
+    ok(p->changes[0].lens && p->changes[0].lens != d.w.noderoles.at[d.db - 1].lens, "its id");
+    plan_free(p);
+    struct revise_change kept = {.noderole = d.db, .keep = true};
+    p = revise_one(&d, more_steps, kept);
+    is_int(p->n_changes, 0, "who keeps what it has is not redefined");
+    plan_free(p);
+    kept.losses = &d.base;
+    kept.n_losses = 1;
+    p = revise_one(&d, "barclamp: t\nroles: [{name: base}]\n", kept);
+    is_int(p->changes[0].what, PLAN_C_PARENTS, "even where the catalog has forgotten its role");
+    plan_free(p);
+    bed_done(&d);
+}
+
 static void removed(void)
 {
     struct bed d;
@@ -271,6 +304,7 @@ int main(void)
     back_beside_another();
     data_changed();
     other_generation();
+    other_sight();
     removed();
     added();
     return tap_done();
