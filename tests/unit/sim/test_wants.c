@@ -137,8 +137,8 @@ static void test_compare(void)
     child.parents[0] = sim_place(1, 1);
     child.parents[1] = sim_place(1, 2);
     told(&s, &w, "there are 0 snapshots, not 1", "a snapshot that is missing");
-    (void)desire_propose(s.server.desire, DEPLOYMENT, NULL, &(struct desire_author){.catalog = 4},
-                         &id, &e);
+    struct desire_author by = {.name = str_of("ada"), .message = str_of(""), .catalog = 4};
+    (void)desire_propose(s.server.desire, DEPLOYMENT, NULL, &by, &id, &e);
     told(&s, &w, NULL, "an empty proposal");
     edit(&s, id, &child);
     told(&s, &w, "another entry for role 2 on node 1", "an entry too many");
