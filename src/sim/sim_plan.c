@@ -312,7 +312,7 @@ static void book_extend(struct sim *s, const struct plan *p)
     }
 }
 
-/* Definitions of tasks that stay; `were` gets the old ones, or has them and is emptied. */
+/* Definitions of tasks that stay; back: as they were. */
 static void book_redefine(struct sim *s, const struct plan *p, struct unbooking *u, bool back)
 {
     size_t at = 0;
