@@ -107,7 +107,6 @@ int anneal_plan_check(const struct anneal *a, const struct plan *p, struct err *
 int anneal_redeploy_check(const struct anneal *a, uint32_t node, struct err *e);
 /* Borrowed until the next step. */
 const uint32_t *anneal_task_deps(const struct anneal *a, uint32_t task, uint32_t *ret_n);
-const uint32_t *anneal_task_nexts(const struct anneal *a, uint32_t task, uint32_t *ret_n);
 const uint32_t *anneal_parents(const struct anneal *a, uint32_t noderole, uint32_t *ret_n);
 /* Those, and the parents whose need sleeps: how many; at most `room` of them are written. */
 uint32_t anneal_needs(const struct anneal *a, uint32_t noderole, uint32_t *ret_ids, uint32_t room);

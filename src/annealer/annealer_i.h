@@ -268,7 +268,6 @@ void schedule_jig(struct anneal *a, uint32_t jig);
 void schedule_op(struct anneal *a, uint32_t op); /* after a hold */
 enum lane_kind schedule_home(const struct anneal *a, uint32_t t);
 bool schedule_lane_open(const struct anneal *a, uint32_t lane);
-bool schedule_node_open(const struct anneal *a, const struct node *n, enum lane_kind kind);
 
 /* lane.c */
 uint32_t lane_find(struct anneal *a, enum lane_kind kind, uint32_t owner, uint32_t op);
@@ -299,11 +298,9 @@ void attempt_due(struct anneal *a, uint32_t live);
 void attempt_poke(struct anneal *a, uint32_t live); /* due now, whatever its time */
 void attempt_timer_fired(struct anneal *a, uint32_t live);
 uint32_t attempt_live_new(struct anneal *a);
-void attempt_live_free(struct anneal *a, uint32_t live);
 void attempt_row_changed(struct anneal *a, uint32_t live);
 /* Takes the slots that its kind and flags imply, when it is read back from its row. */
 void attempt_retake(struct anneal *a, uint32_t live);
-void attempt_list_on_node(struct anneal *a, uint32_t live);
 
 /* timer.c */
 void timer_arm(struct anneal *a, uint32_t live); /* by its kind, wake and deadline */
@@ -314,7 +311,6 @@ void timer_fire_due(struct anneal *a);
 int nodes_event(struct anneal *a, const struct event *ev, struct err *e);
 void nodes_went_away(struct anneal *a, uint32_t node, uint64_t until_ms);
 void nodes_came_back(struct anneal *a, uint32_t node);
-void nodes_changed(struct anneal *a, uint32_t node);
 
 /* operation.c */
 void operation_count(struct anneal *a, uint32_t op, enum task_state from, enum task_state to);
@@ -354,7 +350,6 @@ void late_vanish(struct anneal *a, uint32_t noderole); /* all that sleep on it o
 int change_check(const struct anneal *a, const struct plan *p, uint32_t *next_task, struct err *e);
 void change_begin(struct anneal *a, const struct plan *p, uint32_t op);
 void change_end(struct anneal *a, const struct plan *p);
-void change_retire_tasks(struct anneal *a, uint32_t noderole);
 void change_vanish(struct anneal *a, uint32_t noderole);
 int change_abandon(struct anneal *a, uint32_t noderole, struct err *e);
 

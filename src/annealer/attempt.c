@@ -27,7 +27,7 @@ uint32_t attempt_live_new(struct anneal *a)
     return id;
 }
 
-void attempt_list_on_node(struct anneal *a, uint32_t id)
+static void attempt_list_on_node(struct anneal *a, uint32_t id)
 {
     struct live *l = &a->lives.at[id];
     struct node *n = &a->nodes.at[l->node];
@@ -37,7 +37,7 @@ void attempt_list_on_node(struct anneal *a, uint32_t id)
     n->lives = id;
 }
 
-void attempt_live_free(struct anneal *a, uint32_t id)
+static void attempt_live_free(struct anneal *a, uint32_t id)
 {
     struct live *l = &a->lives.at[id];
     timer_disarm(a, id);

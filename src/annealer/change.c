@@ -15,20 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
+
 /* ---- checking ---- */
-
-static int by_noderole(const void *x, const void *y)
-{
-    const struct plan_change *p = x, *q = y;
-    return (p->noderole > q->noderole) - (p->noderole < q->noderole);
-}
-
-/* Changes stand in the order of ids. */
-static const struct plan_change *change_of(const struct plan *p, uint32_t id)
-{
-    struct plan_change key = {.noderole = id};
-    return p->n_changes ? bsearch(&key, p->changes, p->n_changes, sizeof key, by_noderole) : NULL;
-}
 
 static bool listed(const uint32_t *ids, uint32_t n, uint32_t id)
 {
@@ -70,7 +59,7 @@ static void upwards_parents(struct upwards *u, uint32_t id)
     }
     uint32_t n;
     const uint32_t *parents = graph_in(&u->a->need, id, &n);
-    const struct plan_change *c = change_of(u->p, id);
+    const struct plan_change *c = plan_change_find(u->p, id);
     for (uint32_t i = 0; i < n; i++)
         if (!c || !listed(c->losses, c->n_losses, parents[i]))
             upwards_push(u, parents[i]);
@@ -78,13 +67,9 @@ static void upwards_parents(struct upwards *u, uint32_t id)
         upwards_push(u, c->gains[i]);
     for (uint32_t i = u->a->noderoles.at[id].late; i; i = u->a->late.at[i].next_of_child)
         upwards_push(u, u->a->late.at[i].parent);
-    struct plan_need key = {.child = id};
-    const struct plan_need *need =
-        u->p->n_needs ? bsearch(&key, u->needs, u->p->n_needs, sizeof key, by_child) : NULL;
-    while (need && need > u->needs && need[-1].child == id)
-        need--;
-    for (; need && need < u->needs + u->p->n_needs && need->child == id; need++)
-        upwards_push(u, need->parent);
+    for (size_t i = sort_first(u->needs, u->p->n_needs, it, it->child >= id);
+         i < u->p->n_needs && u->needs[i].child == id; i++)
+        upwards_push(u, u->needs[i].parent);
 }
 
 /* All ancestors of one are met, or those up to `to`. */
@@ -145,7 +130,7 @@ static bool will_go(const struct anneal *a, const struct plan *p, uint32_t id)
 {
     if (id >= p->base_noderole)
         return false;
-    const struct plan_change *c = change_of(p, id);
+    const struct plan_change *c = plan_change_find(p, id);
     if (c && (c->what & (PLAN_C_REMOVE | PLAN_C_TASKS)))
         return c->what & PLAN_C_REMOVE;
     return a->noderoles.at[id].target == TARGET_ABSENT;
@@ -160,7 +145,7 @@ static int goes(struct err *e, uint32_t parent, uint32_t child)
 /* Does this child stay, and with it the need? */
 static bool keeps(const struct anneal *a, const struct plan *p, uint32_t child, uint32_t parent)
 {
-    const struct plan_change *c = change_of(p, child);
+    const struct plan_change *c = plan_change_find(p, child);
     return !will_go(a, p, child) && !(c && listed(c->losses, c->n_losses, parent));
 }
 
@@ -307,7 +292,7 @@ static void task_retire(struct anneal *a, uint32_t t)
 }
 
 /* They pass, so that nobody waits for them, and are nobody's from now on. */
-void change_retire_tasks(struct anneal *a, uint32_t id)
+static void change_retire_tasks(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
     uint32_t end = nr->first_task + nr->n_tasks;

@@ -8,7 +8,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
 
-#include <stdlib.h>
+#include "base/sort.h"
 
 /* A new parent may stand higher than its child: the child and all below it move up. */
 static void raise_cohorts(struct anneal *a, uint32_t id, uint32_t least)
@@ -112,12 +112,6 @@ void late_vanish(struct anneal *a, uint32_t id)
         (void)late_drop(a, id, a->late.at[a->noderoles.at[id].sleeping].child);
 }
 
-static int by_id(const void *x, const void *y)
-{
-    const uint32_t *p = x, *q = y;
-    return (*p > *q) - (*p < *q);
-}
-
 /* In the order of ids, whatever the order in which the needs came. */
 void late_wake(struct anneal *a, uint32_t parent)
 {
@@ -132,7 +126,7 @@ void late_wake(struct anneal *a, uint32_t parent)
     }
     a->noderoles.at[parent].sleeping = 0;
     size_t end = a->walk.n;
-    qsort(a->walk.at + base, end - base, sizeof *a->walk.at, by_id);
+    sort_u32(a->walk.at + base, end - base);
     for (size_t i = base; i < end; i++) {
         uint32_t child = a->walk.at[i];
         need_counts(a, parent, child);
@@ -150,7 +144,6 @@ size_t late_parents(const struct anneal *a, uint32_t child, struct buf *ret)
         uint32_t parent = a->late.at[i].parent | PARENT_SLEEPS;
         buf_put(ret, &parent, sizeof parent);
     }
-    if (n > 1)
-        qsort(ret->data + base, n, sizeof(uint32_t), by_id);
+    sort_u32((void *)(ret->data + base), n);
     return n;
 }

@@ -9,7 +9,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
 
-void nodes_changed(struct anneal *a, uint32_t id)
+static void nodes_changed(struct anneal *a, uint32_t id)
 {
     const struct node *n = &a->nodes.at[id];
     change_add(a, ROWS_NODE, id, n->alive, n->alive, 0);

@@ -9,7 +9,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
 
-bool schedule_node_open(const struct anneal *a, const struct node *n, enum lane_kind kind)
+static bool schedule_node_open(const struct anneal *a, const struct node *n, enum lane_kind kind)
 {
     if (!n->available || n->gone)
         return false;

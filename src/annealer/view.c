@@ -168,39 +168,40 @@ const uint32_t *anneal_task_deps(const struct anneal *a, uint32_t t, uint32_t *r
 {
     return graph_in(&a->order, t, ret_n);
 }
-const uint32_t *anneal_task_nexts(const struct anneal *a, uint32_t t, uint32_t *ret_n)
-{
-    return graph_out(&a->order, t, ret_n);
-}
 const uint32_t *anneal_parents(const struct anneal *a, uint32_t nr, uint32_t *ret_n)
 {
     return graph_in(&a->need, nr, ret_n);
-}
-uint32_t anneal_needs(const struct anneal *a, uint32_t nr, uint32_t *ret_ids, uint32_t room)
-{
-    uint32_t n;
-    const uint32_t *awake = graph_in(&a->need, nr, &n);
-    for (uint32_t i = 0; i < n && i < room; i++)
-        ret_ids[i] = awake[i];
-    for (uint32_t l = a->noderoles.at[nr].late; l; l = a->late.at[l].next_of_child, n++)
-        if (n < room)
-            ret_ids[n] = a->late.at[l].parent;
-    return n;
 }
 const uint32_t *anneal_children(const struct anneal *a, uint32_t nr, uint32_t *ret_n)
 {
     return graph_out(&a->need, nr, ret_n);
 }
+
+/* Those that count, then those that sleep, as seen by a child (its parents) or by a parent. */
+static uint32_t edges_list(const struct anneal *a, uint32_t nr, bool parents, uint32_t *ret_ids,
+                           uint32_t room)
+{
+    uint32_t n, next;
+    const uint32_t *count = parents ? graph_in(&a->need, nr, &n) : graph_out(&a->need, nr, &n);
+    for (uint32_t i = 0; i < n && i < room; i++)
+        ret_ids[i] = count[i];
+    for (uint32_t l = parents ? a->noderoles.at[nr].late : a->noderoles.at[nr].sleeping; l;
+         l = next, n++) {
+        const struct late_need *need = &a->late.at[l];
+        next = parents ? need->next_of_child : need->next_of_parent;
+        if (n < room)
+            ret_ids[n] = parents ? need->parent : need->child;
+    }
+    return n;
+}
+
+uint32_t anneal_needs(const struct anneal *a, uint32_t nr, uint32_t *ret_ids, uint32_t room)
+{
+    return edges_list(a, nr, true, ret_ids, room);
+}
 uint32_t anneal_needed_by(const struct anneal *a, uint32_t nr, uint32_t *ret_ids, uint32_t room)
 {
-    uint32_t n;
-    const uint32_t *awake = graph_out(&a->need, nr, &n);
-    for (uint32_t i = 0; i < n && i < room; i++)
-        ret_ids[i] = awake[i];
-    for (uint32_t l = a->noderoles.at[nr].sleeping; l; l = a->late.at[l].next_of_parent, n++)
-        if (n < room)
-            ret_ids[n] = a->late.at[l].child;
-    return n;
+    return edges_list(a, nr, false, ret_ids, room);
 }
 
 const uint32_t *anneal_span_pools(const struct anneal *a, uint32_t span, uint32_t *ret_n,

@@ -178,8 +178,6 @@ void event_cache_done(struct api *a);
 int event_chunk_get(struct api *a, const struct caller *who, uint64_t since,
                     struct event_chunk **ret_chunk, struct err *e);
 void event_chunk_unref(struct event_chunk *c);
-/* Wakes whoever can go on: new events, or older ones that were read from the store. */
-void events_wake(void *api);
 /* Each makes an answer or begins a stream. */
 void sse_open(struct request *req);
 void event_list_answer(struct request *req);

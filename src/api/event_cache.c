@@ -148,7 +148,8 @@ static void wake_now(void *arg)
     }
 }
 
-void events_wake(void *arg)
+/* Wakes whoever can go on: new events, or older ones that were read from the store. */
+static void events_wake(void *arg)
 {
     struct api *a = arg;
     uint64_t now = loop_now_ms(a->loop);

@@ -11,6 +11,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/text.h"
 
 struct route_node {
@@ -25,21 +26,9 @@ struct route_node {
 /* The child's place, or where it would have to be. */
 static unsigned child_place(const struct route_node *node, struct str name, bool *ret_found)
 {
-    unsigned lo = 0, hi = node->n;
-    while (lo < hi) {
-        unsigned mid = (lo + hi) / 2;
-        int c = str_cmp(node->child[mid]->name, name);
-        if (c == 0) {
-            *ret_found = true;
-            return mid;
-        }
-        if (c < 0)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    *ret_found = false;
-    return lo;
+    size_t i = sort_first(node->child, node->n, it, str_cmp((*it)->name, name) >= 0);
+    *ret_found = i < node->n && str_eq(node->child[i]->name, name);
+    return (unsigned)i;
 }
 
 static struct route_node *child_add(struct arena *mem, struct route_node *node, struct str name)

@@ -50,7 +50,7 @@ static const struct field jig_fields[] = {
     {"reach", jig_reach},
 };
 
-void catalog_read_jig(struct load *l, const struct value *v)
+static void catalog_read_jig(struct load *l, const struct value *v)
 {
     struct load_jig j = {.at = v, .jig = {.implementor = CATALOG_NONE, .active = true}};
 
@@ -92,7 +92,7 @@ void catalog_builtin_jigs(struct load *l)
 
 /* --- pools --- */
 
-void catalog_read_pools(struct load *l, const struct value *v)
+static void catalog_read_pools(struct load *l, const struct value *v)
 {
     if (v->kind != VALUE_MAP) {
         catalog_error(l, v, ERR_INVALID, "\"pools\" must be a map from names to sizes");

@@ -137,9 +137,7 @@ void catalog_no_attributes(const struct load *l, struct load_attributes *ret);
 const struct catalog_hooks *catalog_read_hooks(struct load *l, const struct value *v);
 
 void catalog_read_barclamp(struct load *l, const struct value *v);
-void catalog_read_jig(struct load *l, const struct value *v);
 void catalog_builtin_jigs(struct load *l);
-void catalog_read_pools(struct load *l, const struct value *v);
 void catalog_read_role(struct load *l, const struct value *v);
 /* The role CATALOG_MACHINE, unless one was read. */
 void catalog_builtin_machine(struct load *l);

@@ -101,3 +101,12 @@ int cli_read_tree_of(struct arena *mem, const char *dir, bool (*wanted)(struct s
         *ret_files = w.files;
     return rc;
 }
+
+struct catalog_source cli_tree_source(struct arena *mem, const struct value *files)
+{
+    struct catalog_file *list = arena_new(mem, struct catalog_file, files->n);
+    for (uint32_t i = 0; i < files->n; i++)
+        list[i] = (struct catalog_file){{files->members[i].key, files->members[i].key_n},
+                                        value_as_str(&files->members[i].v)};
+    return (struct catalog_source){list, files->n};
+}

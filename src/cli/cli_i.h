@@ -105,6 +105,9 @@ int cli_read_tree(struct arena *mem, const char *dir, struct value **ret_files, 
 /* Only the files whose paths are wanted. */
 int cli_read_tree_of(struct arena *mem, const char *dir, bool (*wanted)(struct str path),
                      struct value **ret_files, struct err *e);
+/* Those files as what a catalog is read from; borrows their texts. */
+struct catalog_source;
+struct catalog_source cli_tree_source(struct arena *mem, const struct value *files);
 
 /* --- cmd_lint.c: what is wrong with a catalog --- */
 struct catalog_report;

@@ -45,11 +45,7 @@ static int source_read(struct cli *c, const char *path, struct catalog_source *r
     int rc = cli_read_tree_of(&c->mem, path, catalog_import_crowbar_wants, &files, e);
     if (rc)
         return rc;
-    struct catalog_file *list = arena_new(&c->mem, struct catalog_file, files->n);
-    for (uint32_t i = 0; i < files->n; i++)
-        list[i] = (struct catalog_file){{files->members[i].key, files->members[i].key_n},
-                                        value_as_str(&files->members[i].v)};
-    *ret = (struct catalog_source){list, files->n};
+    *ret = cli_tree_source(&c->mem, files);
     return 0;
 }
 

@@ -65,8 +65,7 @@ static void verdict_say(struct cli *c, const struct catalog_report *r, const str
     uint32_t roles = cat ? catalog_roles_written(cat) : 0;
     if (cat)
         cli_say(c, "%s: %u barclamp%s, %u role%s, %u task%s", cli_arg(c, 0), cat->n_barclamps,
-                plural(cat->n_barclamps), roles, plural(roles), cat->n_tasks,
-                plural(cat->n_tasks));
+                plural(cat->n_barclamps), roles, plural(roles), cat->n_tasks, plural(cat->n_tasks));
 }
 
 int cmd_lint(struct cli *c, struct err *e)
@@ -75,14 +74,11 @@ int cmd_lint(struct cli *c, struct err *e)
     int rc = cli_read_tree(&c->mem, cli_arg(c, 0), &files, e);
     if (rc)
         return rc;
-    struct catalog_file *list = arena_new(&c->mem, struct catalog_file, files->n);
-    for (uint32_t i = 0; i < files->n; i++)
-        list[i] = (struct catalog_file){{files->members[i].key, files->members[i].key_n},
-                                        value_as_str(&files->members[i].v)};
+    struct catalog_source source = cli_tree_source(&c->mem, files);
     struct catalog_report report = {0};
     SCOPED(catalog) *cat = NULL;
     struct err first;
-    rc = catalog_load(&(struct catalog_source){list, files->n}, NULL, 1, &report, &cat, &first);
+    rc = catalog_load(&source, NULL, 1, &report, &cat, &first);
     if (rc && !report.entries.n) { /* a limit that has no place in a file */
         *e = first;
         return rc;

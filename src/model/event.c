@@ -28,7 +28,7 @@ const char *event_kind_name(enum event_kind k)
     return k < EVENT_KIND_COUNT && kinds[k].name ? kinds[k].name : "?";
 }
 
-unsigned event_kind_fields(enum event_kind k)
+static unsigned event_kind_fields(enum event_kind k)
 {
     return k < EVENT_KIND_COUNT ? kinds[k].fields : 0;
 }

@@ -97,7 +97,6 @@ struct event {
     const struct plan *plan;
 };
 const char *event_kind_name(enum event_kind k);
-unsigned event_kind_fields(enum event_kind k);
 /* The fields of its kind as one JSON map (no kind, no time, no plan). */
 void event_write(struct buf *b, const struct event *ev);
 /* kind and at_ms must be set; ids go to the arena. */

@@ -1,4 +1,5 @@
-/* plan.c - a plan's life: made, and moved to its reserved ids (its bytes are plan_codec.c) */
+/* plan.c - a plan's life: made, put in order, moved to its reserved ids (its bytes: plan_codec.c)
+ */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/plan.h"
 
@@ -6,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/sort.h"
 
 struct plan *plan_new(void)
 {
@@ -64,4 +66,22 @@ void plan_rebase(struct plan *p, uint32_t base_def, uint32_t base_noderole, uint
         all_moved(p->changes[i].defs, p->changes[i].n_defs, base_def);
         all_moved(p->changes[i].gains, p->changes[i].n_gains, base_noderole);
     }
+}
+
+static int by_noderole(const void *x, const void *y)
+{
+    const struct plan_change *p = x, *q = y;
+    return (p->noderole > q->noderole) - (p->noderole < q->noderole);
+}
+
+void plan_changes_sort(struct plan *p)
+{
+    if (p->n_changes)
+        qsort(p->changes, p->n_changes, sizeof *p->changes, by_noderole);
+}
+
+const struct plan_change *plan_change_find(const struct plan *p, uint32_t noderole)
+{
+    size_t i = sort_first(p->changes, p->n_changes, it, it->noderole >= noderole);
+    return i < p->n_changes && p->changes[i].noderole == noderole ? &p->changes[i] : NULL;
 }

@@ -115,7 +115,7 @@ struct plan {
     uint32_t n_pools;
     struct plan_need *needs;
     uint32_t n_needs;
-    struct plan_change *changes; /* each noderole once; their tasks come after those of noderoles */
+    struct plan_change *changes; /* by noderole, each once; their tasks come after the others */
     uint32_t n_changes;
     uint32_t catalog; /* generation it was made from */
     /* Set by plan_rebase. */
@@ -131,6 +131,10 @@ static inline void plan_scope_end(struct plan **p)
 /* Reserved ids: object i of a kind becomes base + i; all refs become ids.  Once.  No base is 0. */
 void plan_rebase(struct plan *p, uint32_t base_def, uint32_t base_noderole, uint32_t base_task,
                  uint32_t base_span, uint32_t base_pool);
+/* Puts the changes in their order. */
+void plan_changes_sort(struct plan *p);
+/* The change to a noderole, NULL if there is none. */
+const struct plan_change *plan_change_find(const struct plan *p, uint32_t noderole);
 /* Binary form for the journal, before or after plan_rebase(); equal plans give equal bytes.  Decode
  * refuses what is malformed, so that every index and every enum of what it returns is in range; it
  * does not prove the graphs acyclic, which the engine does when it applies a plan. */

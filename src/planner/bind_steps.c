@@ -101,39 +101,6 @@ void planner_steps_free(struct planner_steps *s)
 
 /* --- showing --- */
 
-static void parent_write(struct buf *b, const struct planner_parent *p)
-{
-    bool other_name = memcmp(p->noderole.s, p->wanted.s, p->wanted.n) != 0 ||
-                      p->noderole.s[p->wanted.n] != '@';
-
-    buf_printf(b, "    %s %s", p->used ? "uses" : "needs", p->noderole.s);
-    if (other_name)
-        buf_printf(b, " for %s", p->wanted.s);
-    buf_printf(b, ": %s", bind_found_name((enum bind_found)p->found));
-    if (p->found == FOUND_IN_DEPLOYMENT || p->found == FOUND_PEER)
-        buf_printf(b, " (%s)", p->deployment.s);
-    buf_putc(b, '\n');
-}
-
-void planner_steps_write(struct buf *b, const struct planner_steps *s)
-{
-    for (uint32_t i = 0; i < s->n; i++) {
-        const struct planner_step *step = &s->at[i];
-        if (step->why == BIND_PRESENT) {
-            buf_printf(b, "keep %s@%s: bound already%s\n", step->role.s, step->node.s,
-                       step->other_data ? ", with other data" : "");
-            continue;
-        }
-        buf_printf(b, "bind %s@%s in %s: %s", step->role.s, step->node.s, s->deployment.s,
-                   bind_why_name((enum bind_why)step->why));
-        if (step->why == BIND_REQUIRED)
-            buf_printf(b, " by %s", step->by.s);
-        buf_putc(b, '\n');
-        for (uint32_t k = 0; k < step->n_parents; k++)
-            parent_write(b, &step->parents[k]);
-    }
-}
-
 static struct value *parent_value(struct arena *a, const struct planner_parent *p)
 {
     struct value *v = value_map(a);

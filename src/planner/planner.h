@@ -81,6 +81,10 @@ struct planner_world {
     /* The first of instances(), 0 if there is none, where that is cheaper to tell; else NULL. */
     uint32_t (*lowest)(void *ctx, struct str role, uint32_t deployment);
 };
+/* Puts ids in the order of the lists of a world: by (cohort, id). */
+typedef uint32_t (*planner_cohort_f)(const void *ctx, uint32_t noderole);
+struct planner_ids planner_ids_rank(uint32_t *ids, size_t n, planner_cohort_f cohort,
+                                    const void *ctx);
 
 /* --- binding --- */
 
@@ -151,8 +155,7 @@ static inline void planner_steps_scope_end(struct planner_steps **s)
 {
     planner_steps_free(*s);
 }
-/* For people, one line a noderole and one a parent; and as a list of maps for the API. */
-void planner_steps_write(struct buf *b, const struct planner_steps *s);
+/* As a list of maps for the API. */
 struct value *planner_steps_value(struct arena *a, const struct planner_steps *s);
 
 /* The plan of a request; without new noderoles if all is bound already.  ret_steps may be NULL.

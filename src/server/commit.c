@@ -127,7 +127,7 @@ static void take_fixed(enum row_table t, void *row, const void *fixed)
     }
 }
 
-void commit_insert(struct commit *c, enum row_table t, uint32_t id, const void *fixed)
+static void commit_insert(struct commit *c, enum row_table t, uint32_t id, const void *fixed)
 {
     union row_any row;
     memset(&row, 0, sizeof row);

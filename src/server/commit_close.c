@@ -6,9 +6,9 @@
  * transaction, then comes everything else, which makes the group true.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "server/commit_i.h"
 
 enum {
@@ -116,12 +116,6 @@ static void put_meta(struct commit *c, struct group *g)
     m->attempts = c->meta.attempts;
     m->engine = str_of(ANNEAL_VERSION);
     put_op(g, ROWS_META, ROW_PUT, m);
-}
-
-static int by_number(const void *x, const void *y)
-{
-    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return (a > b) - (a < b);
 }
 
 /* Rows of one table, in their places or aside; returns how many were put aside. */
@@ -244,8 +238,7 @@ struct group *commit_close(struct commit *c)
     if (!commit_has_work(c))
         return NULL;
     for (size_t i = 0; i < ROWS_COUNT; i++)
-        if (c->dirty[i].ids.n > 0) /* in the order in which they lie */
-            qsort(c->dirty[i].ids.at, c->dirty[i].ids.n, sizeof(uint32_t), by_number);
+        sort_u32(c->dirty[i].ids.at, c->dirty[i].ids.n); /* in the order in which they lie */
     if (c->large || c->aside.unborn.n > 0)
         put_first(c, g);
     put_updates(c, g);

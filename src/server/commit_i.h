@@ -29,7 +29,6 @@ struct group *commit_group_new(uint64_t number, uint64_t seq);
 void *commit_row_copy(struct arena *mem, enum row_table t, enum row_verb verb, const void *row);
 /* The newest attempt of a task is stored under this id. */
 void commit_attempt_at(struct commit *c, uint32_t task, uint64_t id);
-void commit_insert(struct commit *c, enum row_table t, uint32_t id, const void *fixed);
 /* Gives the event its number and writes its journal row, with what c->fx says changed. */
 void commit_journal(struct commit *c, const struct event *ev, const struct commit_note *note);
 

@@ -289,24 +289,6 @@ int desire_recall(struct desire *d, uint32_t id, uint64_t wall_ms, struct err *e
     return 0;
 }
 
-static int entry_put(struct desire *d, struct snapshot *s, uint32_t role, uint32_t node,
-                     const struct snapshot_entry *t, struct err *e)
-{
-    int r = t ? snapshot_set(d->space, &s->root, role, node, t, e)
-              : snapshot_remove(d->space, &s->root, role, node);
-    if (r > 0)
-        put_snapshot(d, s, ROW_UPDATE);
-    return r;
-}
-
-int desire_edit(struct desire *d, uint32_t id, uint32_t role, uint32_t node,
-                const struct snapshot_entry *t, struct err *e)
-{
-    struct snapshot *s = NULL;
-    int r = proposed(d, id, &s, e);
-    return r < 0 ? r : entry_put(d, s, role, node, t, e);
-}
-
 void desire_advance(struct desire *d, uint32_t deployment, const struct desire_author *by,
                     uint32_t operation)
 {
@@ -366,7 +348,11 @@ int desire_amend(struct desire *d, uint32_t deployment, const struct desire_auth
 {
     if (!desire_head(d, deployment))
         desire_advance(d, deployment, by, 0);
-    return entry_put(d, &d->snapshots.at[desire_history(d, deployment)->head], role, node, t, e);
+    struct snapshot *s = &d->snapshots.at[desire_history(d, deployment)->head];
+    int r = desire_draft_put(d, &s->root, snapshot_key(role, node), t, e);
+    if (r > 0)
+        put_snapshot(d, s, ROW_UPDATE);
+    return r;
 }
 
 int desire_merge(struct desire *d, uint32_t id, struct arena *mem, struct pmap **ret_root,

@@ -70,9 +70,6 @@ struct desire_author {
 int desire_propose(struct desire *d, uint32_t deployment, const struct snapshot *from,
                    const struct desire_author *by, uint32_t *ret_id, struct err *e);
 int desire_recall(struct desire *d, uint32_t id, uint64_t wall_ms, struct err *e);
-/* One entry of a proposal; t NULL: it goes.  1 if that is a change. */
-int desire_edit(struct desire *d, uint32_t id, uint32_t role, uint32_t node,
-                const struct snapshot_entry *t, struct err *e);
 /* A new head with the map of the old one, without a proposal: for a request that acts at once.  Its
  * entries follow as amendments. */
 void desire_advance(struct desire *d, uint32_t deployment, const struct desire_author *by,
@@ -84,6 +81,7 @@ void desire_advance_to(struct desire *d, uint32_t deployment, struct pmap *root,
  * with a snapshot's map (NULL: empty); the reference is the caller's, for desire_redraft(),
  * desire_advance_to() or desire_unref(). */
 struct pmap *desire_draft(const struct snapshot *s);
+/* One entry of it; t NULL: it goes.  1 if that is a change. */
 int desire_draft_put(struct desire *d, struct pmap **draft, uint64_t key,
                      const struct snapshot_entry *t, struct err *e);
 /* The proposal's map from now on; the reference moves to it in any case. */

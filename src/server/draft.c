@@ -2,9 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/draft.h"
 
-#include <stdlib.h>
-
 #include "base/json.h"
+#include "base/sort.h"
 #include "server/outlook.h"
 
 void draft_open(struct draft *d, struct server *s, struct arena *mem, const struct catalog *c,
@@ -26,12 +25,6 @@ struct pmap *draft_take(struct draft *d)
     return map;
 }
 
-static int by_key(const void *x, const void *y)
-{
-    const uint64_t *p = x, *q = y;
-    return (*p > *q) - (*p < *q);
-}
-
 /* --- bind --- */
 
 static uint64_t new_key(const struct draft *d, const struct plan_noderole *r)
@@ -50,8 +43,7 @@ static int new_entry(struct draft *d, const struct outlook *o, const struct plan
     for (uint32_t k = 0; k < r->n_parents; k++)
         parents[k] = r->parents[k] & PLAN_NEW ? new_key(d, &p->noderoles[r->parents[k] & ~PLAN_NEW])
                                               : outlook_key(o, r->parents[k]);
-    if (r->n_parents)
-        qsort(parents, r->n_parents, sizeof *parents, by_key);
+    sort_u64(parents, r->n_parents);
     int rc = desire_doc(d->server->desire, r->user, &t.user, e);
     return rc < 0 ? rc : desire_draft_put(d->server->desire, &d->map, new_key(d, r), &t, e);
 }

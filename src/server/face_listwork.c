@@ -7,26 +7,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "base/sort.h"
 #include "server/server_i.h"
-
-static int by_id(const void *x, const void *y)
-{
-    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return (a > b) - (a < b);
-}
-
-static void sort_ids(struct id_list *l)
-{
-    if (l->ids.n > 1)
-        qsort(l->ids.at, l->ids.n, sizeof *l->ids.at, by_id);
-}
 
 static void collect_node(const struct server *s, uint32_t node, struct id_list *l)
 {
     for (uint32_t r = anneal_node_first_noderole(s->engine, node); r;
          r = anneal_node_next_noderole(s->engine, r))
         vec_push(&l->ids, r);
-    sort_ids(l);
+    sort_u32(l->ids.at, l->ids.n);
 }
 
 /* Instances of a role, of a deployment or of both; 0: any. */
@@ -42,7 +31,7 @@ static void collect_instances(const struct server *s, uint32_t role, uint32_t de
         for (size_t k = 0; k < of->ids.n; k++)
             vec_push(&l->ids, of->ids.at[k]);
     }
-    sort_ids(l);
+    sort_u32(l->ids.at, l->ids.n);
 }
 
 static int node_asked(const struct server *s, const struct server_call *c, uint32_t *ret_id,

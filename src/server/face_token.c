@@ -64,7 +64,7 @@ static bool token_live(const struct inv_token *t)
     return t->name && !t->revoked;
 }
 
-struct value *view_token(struct server *s, struct arena *a, uint32_t id)
+static struct value *view_token(struct server *s, struct arena *a, uint32_t id)
 {
     const struct inv_token *t = &s->inv.tokens.at[id];
     struct value *v = value_map(a);

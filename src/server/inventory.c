@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/sort.h"
 #include "server/server_i.h"
 
 #define AT_LEAST(vec, id)                                                                          \
@@ -74,17 +75,8 @@ struct id_list *inventory_instances(const struct inventory *v, uint32_t role, ui
 /* Lists stay in the order of ids; new ones come with the highest. */
 static size_t place_of(const struct id_list *l, uint32_t id)
 {
-    size_t from = 0, to = l->ids.n;
-    if (to && l->ids.at[to - 1] < id)
-        return to;
-    while (from < to) {
-        size_t mid = (from + to) / 2;
-        if (l->ids.at[mid] < id)
-            from = mid + 1;
-        else
-            to = mid;
-    }
-    return from;
+    size_t n = l->ids.n;
+    return n && l->ids.at[n - 1] < id ? n : sort_first(l->ids.at, n, it, *it >= id);
 }
 
 static void unplace(struct inventory *v, uint32_t id)
@@ -123,8 +115,8 @@ void inventory_place(struct inventory *v, uint32_t id, uint32_t deployment)
         l->looked = 0;
 }
 
-void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, uint32_t deployment,
-                            struct str user)
+static void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role,
+                                   uint32_t deployment, struct str user)
 {
     AT_LEAST(v->noderoles, id);
     struct inv_noderole *n = &v->noderoles.at[id];
@@ -147,7 +139,7 @@ void inventory_drop_noderole(struct inventory *v, uint32_t id)
         .role = n->role, .node = n->node, .deployment = n->deployment, .gone = true};
 }
 
-void inventory_add_def(struct inventory *v, uint32_t id, const struct row_def *r)
+static void inventory_add_def(struct inventory *v, uint32_t id, const struct row_def *r)
 {
     SCOPED_ARENA(mem);
     SCOPED_BUF(params);

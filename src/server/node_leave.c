@@ -125,12 +125,6 @@ static int by_child(const void *x, const void *y)
     return (a->child > b->child) - (a->child < b->child);
 }
 
-static int by_noderole(const void *x, const void *y)
-{
-    const struct plan_change *a = x, *b = y;
-    return (a->noderole > b->noderole) - (a->noderole < b->noderole);
-}
-
 /* One change for each child that loses parents, among those of the noderoles that go. */
 static void losses_add(struct leave *l)
 {
@@ -151,8 +145,8 @@ static void losses_add(struct leave *l)
                                                    .losses = ids,
                                                    .n_losses = (uint32_t)(end - i)};
     }
-    qsort(all, p->n_changes, sizeof *all, by_noderole);
     p->changes = all;
+    plan_changes_sort(p);
 }
 
 static int leave_plan(struct leave *l, struct err *e)

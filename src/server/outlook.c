@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "base/sort.h"
 
 static const struct outlook_entry *fresh_of(const struct outlook *o, uint32_t id)
 {
@@ -70,8 +71,9 @@ static void ask_noderole(void *ctx, uint32_t id, struct planner_noderole *ret)
         o->deployment, f->cohort, ask_inputs(o, id, wish_document(o->server, &mem, f->entry.user))};
 }
 
-static uint32_t cohort_of(const struct outlook *o, uint32_t id)
+static uint32_t cohort_of(const void *ctx, uint32_t id)
 {
+    const struct outlook *o = ctx;
     struct noderole_view v = {0};
     if (outlook_is_fresh(id))
         return fresh_of(o, id)->cohort;
@@ -79,56 +81,20 @@ static uint32_t cohort_of(const struct outlook *o, uint32_t id)
     return v.cohort;
 }
 
-struct seen_at {
-    uint32_t cohort, id;
-};
-
-static int by_cohort(const void *x, const void *y)
-{
-    const struct seen_at *a = x, *b = y;
-    if (a->cohort != b->cohort)
-        return a->cohort < b->cohort ? -1 : 1;
-    return (a->id > b->id) - (a->id < b->id);
-}
-
 static struct planner_ids ordered(const struct outlook *o, uint32_t *ids, size_t n)
 {
-    struct seen_at *all = n > 1 ? xcalloc(n, sizeof *all) : NULL;
-    for (size_t i = 0; all && i < n; i++)
-        all[i] = (struct seen_at){cohort_of(o, ids[i]), ids[i]};
-    if (all)
-        qsort(all, n, sizeof *all, by_cohort);
-    for (size_t i = 0; all && i < n; i++)
-        ids[i] = all[i].id;
-    free(all);
-    return (struct planner_ids){ids, (uint32_t)n};
+    return planner_ids_rank(ids, n, cohort_of, o);
 }
 
-/* Where those of a parent begin; where the entries of a role do, which are in the order of keys. */
 static size_t edge_first(const struct outlook_edge *at, size_t n, uint64_t parent)
 {
-    size_t from = 0, to = n;
-    while (from < to) {
-        size_t mid = (from + to) / 2;
-        if (at[mid].parent < parent)
-            from = mid + 1;
-        else
-            to = mid;
-    }
-    return from;
+    return sort_first(at, n, it, it->parent >= parent);
 }
 
+/* Entries are in the order of keys, which is that of roles. */
 static size_t fresh_first(const struct outlook *o, uint32_t role)
 {
-    size_t from = 0, to = o->fresh.n;
-    while (from < to) {
-        size_t mid = (from + to) / 2;
-        if (snapshot_key_role(o->fresh.at[mid].key) < role)
-            from = mid + 1;
-        else
-            to = mid;
-    }
-    return from;
+    return sort_first(o->fresh.at, o->fresh.n, it, snapshot_key_role(it->key) >= role);
 }
 
 static struct planner_ids ask_on_node(void *ctx, uint32_t node)

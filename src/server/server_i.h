@@ -107,14 +107,11 @@ int inventory_load(struct inventory *v, struct store *s, struct err *e);
 uint32_t inventory_role(struct inventory *v, struct str name); /* interns */
 struct id_list *inventory_instances(const struct inventory *v, uint32_t role, uint32_t deployment);
 /* Additions to memory; rows are the caller's. */
-void inventory_add_noderole(struct inventory *v, uint32_t id, struct str role, uint32_t deployment,
-                            struct str user);
 void inventory_place(struct inventory *v, uint32_t id, uint32_t deployment); /* or moves it */
 void inventory_drop_noderole(struct inventory *v, uint32_t id);
 /* True if there was none of that id. */
 bool inventory_add_lens(struct inventory *v, uint64_t id, struct str text);
 uint32_t inventory_lens(const struct inventory *v, uint64_t id); /* 0: unknown */
-void inventory_add_def(struct inventory *v, uint32_t id, const struct row_def *r);
 void inventory_add_pool(struct inventory *v, uint32_t id, struct str name, struct str note);
 void inventory_add_jig(struct inventory *v, uint32_t id, struct str name);
 void inventory_add_node(struct inventory *v, uint32_t id, struct str name);
@@ -444,7 +441,6 @@ uint64_t view_task_rev(const struct task_view *v);
 struct value *view_attempt(struct server *s, struct arena *a, const struct row_attempt *r);
 struct value *view_barclamp(struct server *s, struct arena *a, uint32_t index);
 struct value *view_catalog(struct server *s, struct arena *a); /* the live generation */
-struct value *view_token(struct server *s, struct arena *a, uint32_t id);
 
 /* face_util.c: as face_not_found(), with the nearest name of a map (NULL: none known). */
 int face_not_found_near(struct err *e, const char *what, const char *name,

@@ -5,9 +5,8 @@
  * role and node, the engine by its id.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
 #include "base/json.h"
+#include "base/sort.h"
 #include "server/server_i.h"
 
 uint64_t wish_key(struct server *s, uint32_t noderole)
@@ -40,12 +39,6 @@ const struct value *wish_document(const struct server *s, struct arena *mem, uin
     return document ? view_json(mem, desire_doc_text(s->desire, document).s) : NULL;
 }
 
-static int by_key(const void *x, const void *y)
-{
-    const uint64_t *p = x, *q = y;
-    return (*p > *q) - (*p < *q);
-}
-
 struct desire_author wish_author(const struct server *s, const struct server_call *c,
                                  const char *message)
 {
@@ -73,8 +66,7 @@ static int new_entry(struct server *s, const struct server_call *c, const struct
                                .n_parents = r->n_parents};
     for (uint32_t k = 0; k < r->n_parents; k++)
         parents[k] = wish_key(s, r->parents[k]);
-    if (r->n_parents)
-        qsort(parents, r->n_parents, sizeof *parents, by_key);
+    sort_u64(parents, r->n_parents);
     int rc = desire_doc(s->desire, r->user, &t.user, e);
     return rc < 0 ? rc : entry_amend(s, by, p->base_noderole + i, &t, e);
 }
@@ -94,7 +86,7 @@ int wish_one_more_parent(struct server *s, const struct server_call *c,
     for (uint32_t i = 0; i < t.n_parents; i++)
         parents[i] = t.parents[i];
     parents[t.n_parents++] = wish_key(s, need->parent);
-    qsort(parents, t.n_parents, sizeof *parents, by_key);
+    sort_u64(parents, t.n_parents);
     t.parents = parents;
     return entry_amend(s, by, need->child, &t, e);
 }
@@ -114,7 +106,7 @@ int wish_settle_parents(struct server *s, const struct server_call *c,
     (void)anneal_needs(s->engine, noderole, ids, n);
     for (uint32_t i = 0; i < n; i++)
         parents[i] = wish_key(s, ids[i]);
-    qsort(parents, n, sizeof *parents, by_key);
+    sort_u64(parents, n);
     t.parents = parents;
     t.n_parents = n;
     t.used = NULL;

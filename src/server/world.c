@@ -4,8 +4,6 @@
  * built in vectors that live as long as the planning.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
-
 #include "server/server_i.h"
 
 static bool world_node(void *ctx, uint32_t id, struct planner_node *ret)
@@ -55,34 +53,17 @@ static uint64_t world_inputs(void *ctx, uint32_t id, const struct value *user)
     return data_user_inputs(((struct world *)ctx)->server, id, user, &digest, &e) < 0 ? 0 : digest;
 }
 
-struct ranked {
-    uint32_t cohort, id;
-};
-
-static int by_rank(const void *x, const void *y)
+static uint32_t cohort_of(const void *ctx, uint32_t id)
 {
-    const struct ranked *a = x, *b = y;
-    if (a->cohort != b->cohort)
-        return a->cohort < b->cohort ? -1 : 1;
-    return (a->id > b->id) - (a->id < b->id);
+    const struct world *w = ctx;
+    struct noderole_view v = {0};
+    (void)anneal_noderole(w->server->engine, id, &v);
+    return v.cohort;
 }
 
-/* ids become ordered by (cohort, id). */
-static struct planner_ids ranked(struct world *w, uint32_t *ids, size_t n)
+static struct planner_ids ranked(const struct world *w, uint32_t *ids, size_t n)
 {
-    if (n > 1) {
-        struct ranked *r = xcalloc(n, sizeof *r);
-        for (size_t i = 0; i < n; i++) {
-            struct noderole_view v;
-            anneal_noderole(w->server->engine, ids[i], &v);
-            r[i] = (struct ranked){v.cohort, ids[i]};
-        }
-        qsort(r, n, sizeof *r, by_rank);
-        for (size_t i = 0; i < n; i++)
-            ids[i] = r[i].id;
-        free(r);
-    }
-    return (struct planner_ids){ids, (uint32_t)n};
+    return planner_ids_rank(ids, n, cohort_of, w);
 }
 
 static bool stays(const struct world *w, uint32_t id)

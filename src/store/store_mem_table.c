@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/sort.h"
+
 enum { MEM_MIN_HOLES = 64, MEM_MIN_TEXT = 32 };
 
 static struct mem_slot *slot_at(const struct mem_table *t, size_t i)
@@ -230,17 +232,7 @@ void store_table_settle(struct mem_table *t)
 
 size_t store_table_find(const struct mem_table *t, uint64_t key)
 {
-    size_t lo = 0, hi = t->order.n;
-
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-
-        if (t->order.at[mid].key < key)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return sort_first(t->order.at, t->order.n, it, it->key >= key);
 }
 
 const void *store_table_row(const struct mem_table *t, size_t place)

@@ -15,8 +15,9 @@
 
 /* --- calls --- */
 
-int eval_builtin(struct eval *ev, const struct builtin *b, struct slot *args, uint32_t n,
-                 struct slot *ret)
+/* On arguments that are in their places already. */
+static int eval_builtin(struct eval *ev, const struct builtin *b, struct slot *args, uint32_t n,
+                        struct slot *ret)
 {
     for (uint32_t i = 0; i < n; i++) {
         bool may = b->flags & BUILTIN_ANY_ALL || (i == 0 && b->flags & BUILTIN_ANY);

@@ -262,9 +262,6 @@ int eval_item(struct eval *ev, const struct value *of, const struct value *key, 
 /* Items of a list, keys of a map, characters of a text; anything else is an error. */
 int eval_each(struct eval *ev, const struct value *v, const struct value **ret_items,
               uint32_t *ret_n);
-/* Runs a builtin on arguments that are in their places already. */
-int eval_builtin(struct eval *ev, const struct builtin *b, struct slot *args, uint32_t n,
-                 struct slot *ret);
 /* A filter or test by its name at run time, as map() and select() call it. */
 int eval_by_name(struct eval *ev, enum expr_table table, const struct value *name,
                  const struct slot *subject, const struct slot *more, uint32_t n_more,
@@ -291,7 +288,6 @@ int show_text(struct eval *ev, const struct value *v, struct str *ret_s);
 /* Appends str() or, inside a container, repr(). */
 int show_write(struct eval *ev, struct buf *b, const struct value *v, bool repr);
 int show_json(struct eval *ev, struct buf *b, const struct value *v, uint32_t indent);
-void show_real(struct buf *b, double r);
 /* A decimal number as Python's float() reads it, but finite; false if it is none. */
 bool chars_read_real(struct str s, double *ret_r);
 enum read_int { READ_INT_OK, READ_INT_NONE, READ_INT_LARGE };

@@ -60,7 +60,7 @@ static void put_zeros(struct buf *b, int n)
         buf_putc(b, '0');
 }
 
-void show_real(struct buf *b, double r)
+static void show_real(struct buf *b, double r)
 {
     enum { FIXED_MAX = 16, FIXED_MIN = -3 };
     char digits[40];

@@ -154,7 +154,6 @@ struct worker {
 
 /* worker_memory.c */
 struct known *known_get(struct worker *w, uint32_t task); /* made if absent; not idle */
-struct known *known_find(struct worker *w, uint32_t task);
 /* To be called when something of k may have ended: files it under idle if nothing is held. */
 void known_settle(struct worker *w, struct known *k);
 struct answer *answer_find(const struct known *k, uint32_t attempt, const uint32_t *ask);

@@ -10,7 +10,7 @@
 
 #include "worker/worker_i.h"
 
-struct known *known_find(struct worker *w, uint32_t task)
+static struct known *known_find(struct worker *w, uint32_t task)
 {
     uintptr_t found;
     return u64map_get(&w->tasks, task, &found) ? (struct known *)found : NULL;

@@ -1,32 +1,8 @@
 #!/usr/bin/env bash
 # What is wanted is proposed, edited, compared, committed, rolled back and removed; what runs follows.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/shop.sh"
 
-# Every role keeps a file per node: what is on disk is what really happened.
-mkdir -p "$work/live"
-shop() { # GREETING
-    catalog shop <<Y
-barclamp: shop
-version: 1.0.0
-roles:
-  - name: db
-    jig: shell
-    flags: [cluster]
-    actions:
-      converge: [{name: up-db, params: {script: 'echo db >"$work/live/db-\$ANNEAL_NODE"'}}]
-      remove: [{name: down-db, params: {script: 'echo "db \$ANNEAL_NODE" >>"$work/removed"; rm "$work/live/db-\$ANNEAL_NODE"'}}]
-  - name: web
-    jig: shell
-    requires: [db]
-    attributes:
-      port: {schema: {type: integer, minimum: 1}, default: 80}
-    actions:
-      converge: [{name: up-web, params: {script: 'echo "$1 \$(jq .data.port)" >"$work/live/web-\$ANNEAL_NODE"; echo "\$ANNEAL_NODE" >>"$work/runs"'}}]
-      stop: [{name: stop-web, params: {script: 'echo "stop \$ANNEAL_NODE" >>"$work/removed"'}}]
-      remove: [{name: down-web, retries: 0, params: {script: 'echo "web \$ANNEAL_NODE" >>"$work/removed"; test ! -e "$work/stuck" && rm -f "$work/live/web-\$ANNEAL_NODE"'}}]
-Y
-    anneal -q catalog load "$work/shop"
-}
 live() { (cd "$work/live" && grep -H . ./* 2>/dev/null | sed 's/^..//' | tr '\n' ';'); }
 runs() { sort "$work/runs" 2>/dev/null | tr '\n' ' '; rm -f "$work/runs"; }
 d() { anneal deployment "$@" 2>&1; }

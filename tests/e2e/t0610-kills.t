@@ -1,33 +1,12 @@
 #!/usr/bin/env bash
 # A server killed in the middle of any change of what is wanted comes to the same end as one that was not.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/shop.sh"
 
 # Each flow runs once undisturbed and then with a kill at several moments of each of its steps.  A step whose server
 # died is run again: it was applied whole or not at all, so that is either refused as done or does what is left.  The
 # next server listens where the last one did, as under a supervisor, and a command that waits finds it again.
-mkdir -p "$work/live"
-shop() { # GREETING
-    catalog shop <<Y
-barclamp: shop
-version: 1.0.0
-roles:
-  - name: db
-    jig: shell
-    flags: [cluster]
-    actions:
-      converge: [{name: up-db, params: {script: 'sleep 0.05; echo db >"$work/live/db-\$ANNEAL_NODE"'}}]
-      remove: [{name: down-db, params: {script: 'sleep 0.05; rm -f "$work/live/db-\$ANNEAL_NODE"'}}]
-  - name: web
-    jig: shell
-    requires: [db]
-    attributes:
-      port: {schema: {type: integer}, default: 80}
-    actions:
-      converge: [{name: up-web, retries: 0, params: {script: 'sleep 0.05; test ! -e "$work/broken" && echo "$1 \$(jq .data.port)" >"$work/live/web-\$ANNEAL_NODE"'}}]
-      remove: [{name: down-web, retries: 0, params: {script: 'sleep 0.05; test ! -e "$work/stuck" && rm -f "$work/live/web-\$ANNEAL_NODE"'}}]
-Y
-    anneal -q catalog load "$work/shop"
-}
+shop_first="sleep 0.05" shop_rm="rm -f" # long enough to be killed in, and then done again
 d() { anneal deployment "$@"; }
 nr() { anneal noderole list --role "$1" --node "$2" -o json | jq -r '.items[0].id // "none"'; }
 settled() { # also what runs without a request

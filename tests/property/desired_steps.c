@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "edit_entry.h"
 
 static int any_of(struct run *x, int n)
 {

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/sort.h"
+#include "edit_entry.h"
 #include "model/taskmsg.h"
 
 int real_step(struct real *r, struct event ev, struct err *e)
@@ -218,12 +220,6 @@ int real_apply(struct real *r, struct plan *p, struct err *e)
     return 0;
 }
 
-static int by_key(const void *x, const void *y)
-{
-    const uint64_t *p = x, *q = y;
-    return (*p > *q) - (*p < *q);
-}
-
 /* Keys of refs of a plan that may or may not be applied. */
 static uint64_t ref_key(const struct real *r, const struct plan *p, uint32_t ref)
 {
@@ -254,7 +250,7 @@ static int note_new(struct real *r, const struct plan *p, uint32_t i, uint32_t p
         t.flags |= requested[k] == key ? SNAPSHOT_F_REQUESTED : 0;
     for (uint32_t k = 0; k < n->n_parents; k++)
         parents[k] = ref_key(r, p, n->parents[k]);
-    qsort(parents, n->n_parents, sizeof *parents, by_key);
+    sort_u64(parents, n->n_parents);
     int rc = desire_doc(r->d, n->user, &t.user, e);
     return rc < 0 ? rc : entry_put(r, n->deployment, proposal, key, &t, e);
 }

@@ -74,31 +74,16 @@ static void world_noderole(void *ctx, uint32_t id, struct planner_noderole *ret)
                                      v.cohort,   v.data, role->lens_id};
 }
 
-struct ranked {
-    uint32_t cohort, id;
-};
-
-static int by_rank(const void *x, const void *y)
+static uint32_t cohort_of(const void *ctx, uint32_t id)
 {
-    const struct ranked *a = x, *b = y;
-    if (a->cohort != b->cohort)
-        return a->cohort < b->cohort ? -1 : 1;
-    return (a->id > b->id) - (a->id < b->id);
+    struct noderole_view v = {0};
+    (void)view(ctx, id, &v);
+    return v.cohort;
 }
 
 static struct planner_ids in_order(const struct real *r, uint32_t *ids, size_t n)
 {
-    struct ranked *by = xcalloc(n + 1, sizeof *by);
-    for (size_t i = 0; i < n; i++) {
-        struct noderole_view v = {0};
-        (void)view(r, ids[i], &v);
-        by[i] = (struct ranked){v.cohort, ids[i]};
-    }
-    qsort(by, n, sizeof *by, by_rank);
-    for (size_t i = 0; i < n; i++)
-        ids[i] = by[i].id;
-    free(by);
-    return (struct planner_ids){ids, (uint32_t)n};
+    return planner_ids_rank(ids, n, cohort_of, r);
 }
 
 static struct planner_ids world_on_node(void *ctx, uint32_t node)

@@ -1,9 +1,15 @@
-/* fake_i.h - what the two halves of the fake server share */
+/* fake_i.h - what the parts of the fake server share
+ *
+ * fake_server.c has its clockwork: groups, events, logs, tokens.  The operations are in fake_ops.c
+ * and fake_deployment.c, over the rows of fake_rows.c; fake_populate.c makes the first of these.
+ */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef TESTS_FAKE_I_H
 #define TESTS_FAKE_I_H
 
 #include "fake_server.h"
+
+#define FAKE_NOW "2026-01-02T03:04:05.678Z"
 
 enum fake_table {
     FAKE_TOKENS,
@@ -77,5 +83,38 @@ struct server {
 
 /* A write happened: opens or joins a group and journals it. */
 uint64_t fake_write(struct server *s, const char *kind);
+
+/* --- fake_rows.c --- */
+
+struct value *fake_row_add(struct server *s, enum fake_table t, const char *json);
+/* By id or name; NULL if there is none. */
+struct value *fake_row_find(struct server *s, enum fake_table t, const char *key);
+void fake_row_drop(struct server *s, enum fake_table t, const struct value *row);
+/* What every operation does first: notes the call, and fails if it was told to. */
+int fake_begin(struct server *s, const struct server_call *c, const char *name, struct err *e);
+/* That, for an operation on the object of a table that the call names; ret_row may be NULL. */
+int fake_begin_on(struct server *s, const struct server_call *c, const char *name,
+                  enum fake_table t, const char *what, struct value **ret_row, struct err *e);
+int fake_lacks(const char *what, const char *key, struct err *e);
+/* Is it the revision that the caller saw? */
+int fake_match(const struct server_call *c, const struct value *row, struct err *e);
+void fake_show(const struct value *row, struct server_reply *r);
+void fake_changed(struct server *s, struct value *row, const char *kind, struct server_reply *r);
+/* A page of a table, filtered by the query. */
+int fake_list(struct server *s, const struct server_call *c, enum fake_table t,
+              struct server_reply *r);
+int fake_made(struct server *s, const struct server_call *c, struct value *row, const char *where,
+              struct server_reply *r);
+/* Fields of the body laid over the row's. */
+void fake_lay_over(struct server *s, struct value *row, const struct value *body, bool null_drops);
+int fake_patch(struct server *s, const struct server_call *c, enum fake_table t, const char *what,
+               const char *kind, struct server_reply *r, struct err *e);
+/* The whole answer, as JSON. */
+int fake_document(struct server *s, const struct server_call *c, const char *name, const char *json,
+                  struct server_reply *r, struct err *e);
+
+/* --- documents that are rows too --- */
+
+extern const char fake_catalog_text[], fake_snapshot_text[];
 
 #endif

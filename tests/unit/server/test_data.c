@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server_rig.h"
 
+#include "edit_entry.h"
 #include "server/data_i.h"
 
 /* What one reads of another is in `wants`; `quiet` needs the same and reads nothing. */

@@ -7,6 +7,7 @@
 #include "tap.h"
 
 #include "base/alloc.h"
+#include "edit_entry.h"
 #include "server/desire.h"
 #include "store/store.h"
 
