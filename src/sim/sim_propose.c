@@ -144,36 +144,12 @@ void sim_propose_recall(struct sim *s)
 
 /* ---- edit ---- */
 
-/* One entry of the proposal, without a draft. */
-static void edit_entry(struct sim *s, uint32_t deployment, uint32_t id)
-{
-    SCOPED_ARENA(mem);
-    struct want t = {.snapshot = id,
-                     .place = sim_place(rng_from(&s->wish, 1, SIM_ROLES_DATA), 0),
-                     .user = rng_from(&s->wish, 1, 3)};
-    bool goes = rng_chance(&s->wish, 300);
-    struct snapshot_entry entry = sim_draft_entry(s, deployment, &t, &mem);
-    uint64_t key = sim_draft_key(s, deployment, t.place);
-    struct err e;
-    if (desire_edit(s->server.desire, id, snapshot_key_role(key), 0, goes ? NULL : &entry, &e) < 0)
-        sim_fail(s, "desire: an edit was refused: %s", e.text);
-    if (goes)
-        sim_wants_remove(wants(s), id, false, t.place);
-    else
-        sim_wants_put(wants(s), &t);
-}
-
 void sim_propose_edit(struct sim *s)
 {
     uint32_t deployment = deployment_draw(s), id = sim_desire_proposal(s, deployment);
     struct err e;
     if (!id)
         return;
-    if (rng_chance(&s->wish, 250)) {
-        edit_entry(s, deployment, id);
-        sim_desire_changed(s, deployment, "edit an entry, deployment");
-        return;
-    }
     struct sim_draft d = sim_draft_open(s, deployment, id);
     sim_draft_change(s, &d);
     if (rng_chance(&s->wish, 150)) { /* as when the last of several edits is refused */
@@ -365,24 +341,22 @@ void sim_propose_nonsense(struct sim *s)
     uint32_t deployment = deployment_draw(s), id = rng_from(&s->wish, 1, desire_end(d)), got = 0;
     const struct snapshot *one = desire_snapshot(d, id);
     enum errcode code = one ? ERR_CONFLICT : ERR_NOT_FOUND;
-    struct snapshot_entry entry = {.user = 0};
     struct desire_author by = author_draw(s);
     struct snapshot_conflicts conflicts;
     struct pmap *root = NULL;
     uint64_t own = snapshot_key(1, 1), rows = s->desire.rows;
-    uint32_t proposal = sim_desire_proposal(s, deployment), what = rng_below(&s->wish, 4);
+    uint32_t proposal = sim_desire_proposal(s, deployment), what = rng_below(&s->wish, 3);
     struct err e;
     if (one && one->state == SNAPSHOT_PROPOSED) {
-        entry = (struct snapshot_entry){.parents = &own, .n_parents = 1};
-        must_refuse(s, desire_edit(d, id, 1, 1, &entry, &e), ERR_INVALID, rows,
-                    "an entry that needs itself,");
+        struct snapshot_entry entry = {.parents = &own, .n_parents = 1};
+        root = desire_draft(one);
+        int r = desire_draft_put(d, &root, own, &entry, &e);
+        desire_unref(d, root);
+        must_refuse(s, r, ERR_INVALID, rows, "an entry that needs itself,");
     } else if (what == 0) {
         must_refuse(s, desire_merge(d, id, &mem, &root, &conflicts, &e), code, rows,
                     "a commit of what is not proposed,");
     } else if (what == 1) {
-        must_refuse(s, desire_edit(d, id, 1, 0, &entry, &e), code, rows,
-                    "an edit of what is not proposed,");
-    } else if (what == 2) {
         must_refuse(s, desire_recall(d, id, s->now_ms, &e), code, rows,
                     "a recall of what is not proposed,");
     } else {

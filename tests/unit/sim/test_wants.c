@@ -117,8 +117,9 @@ static void edit(struct sim *s, uint32_t id, const struct want *t)
     struct err e;
     uint64_t key = sim_draft_key(s, DEPLOYMENT, t->place);
     struct snapshot_entry real = sim_draft_entry(s, DEPLOYMENT, t, &mem);
-    ok(desire_edit(s->server.desire, id, snapshot_key_role(key), snapshot_key_node(key), &real,
-                   &e) == 1,
+    struct pmap *draft = desire_draft(desire_snapshot(s->server.desire, id));
+    ok(desire_draft_put(s->server.desire, &draft, key, &real, &e) == 1 &&
+           desire_redraft(s->server.desire, id, draft, &e) >= 0,
        "an entry for role %u", sim_place_role(t->place));
 }
 
