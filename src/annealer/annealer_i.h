@@ -321,6 +321,8 @@ void operation_settle_all(struct anneal *a);
 void operation_changed(struct anneal *a, uint32_t op);
 int operation_event(struct anneal *a, const struct event *ev, struct err *e);
 int operation_takes_work(const struct anneal *a, uint32_t op, struct err *e);
+int operation_supersede_check(const struct anneal *a, uint32_t old, uint32_t op, struct err *e);
+void operation_supersede(struct anneal *a, uint32_t old, uint32_t op); /* checked */
 /* Another chance for its failed and cancelled tasks; how many there were. */
 uint32_t operation_retry_noderole(struct anneal *a, uint32_t noderole);
 void operation_find_stall(struct anneal *a);

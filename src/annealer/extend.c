@@ -309,8 +309,8 @@ int extend_apply(struct anneal *a, const struct event *ev, struct err *e)
         return err_set(e, ERR_NOT_FOUND, "plan: no operation %u", ev->op);
     if (a->ops.at[ev->op].state != OPERATION_RUNNING)
         return err_set(e, ERR_CONFLICT, "plan: operation %u has ended", ev->op);
-    int r = anneal_plan_check(a, p, e);
-    if (r < 0)
+    int r = ev->extra ? operation_supersede_check(a, ev->extra, ev->op, e) : 0;
+    if (r < 0 || (r = anneal_plan_check(a, p, e)) < 0)
         return r;
     add_defs_pools_spans(a, p);
     change_begin(a, p, ev->op);
@@ -327,6 +327,10 @@ int extend_apply(struct anneal *a, const struct event *ev, struct err *e)
             task_settle_later(a, p->base_task + i - 1);
         else
             task_join_failure(a, p->base_task + i - 1);
+    /* In the same step: moved on its own, the rest of the old one might end the new one at once,
+     * before the plan is there. */
+    if (ev->extra)
+        operation_supersede(a, ev->extra, ev->op);
     operation_touch(a, ev->op);
     return 0;
 }

@@ -243,34 +243,43 @@ static bool noderole_unfinished(const struct anneal *a, const struct noderole *n
     return false;
 }
 
+int operation_supersede_check(const struct anneal *a, uint32_t old, uint32_t op, struct err *e)
+{
+    if (old == 0 || old >= a->ops.n || !a->ops.at[old].exists)
+        return err_set(e, ERR_NOT_FOUND, "no operation %u", old);
+    const struct op *o = &a->ops.at[old];
+    if (old == OPERATION_STANDING || old == op || (o->state != OPERATION_RUNNING && !o->held))
+        return err_set(e, ERR_CONFLICT, "operation %u is not one that can be superseded", old);
+    return operation_takes_work(a, op, e);
+}
+
 /* Work that is unfinished goes on in another operation, what was held or cancelled included; what
  * has failed or is done stays where it was told. */
-static int supersede(struct anneal *a, const struct event *ev, struct err *e)
+void operation_supersede(struct anneal *a, uint32_t old, uint32_t op)
 {
-    if (ev->id == 0 || ev->id >= a->ops.n || !a->ops.at[ev->id].exists)
-        return err_set(e, ERR_NOT_FOUND, "no operation %u", ev->id);
-    struct op *o = &a->ops.at[ev->id];
-    if (ev->id == OPERATION_STANDING || ev->id == ev->op ||
-        (o->state != OPERATION_RUNNING && !o->held))
-        return err_set(e, ERR_CONFLICT, "operation %u is not one that can be superseded", ev->id);
-    int r = operation_takes_work(a, ev->op, e);
-    if (r < 0)
-        return r;
+    struct op *o = &a->ops.at[old];
     for (size_t i = 0; i < o->noderoles.n; i++) {
         uint32_t id = o->noderoles.at[i];
         const struct noderole *nr = &a->noderoles.at[id];
-        if (nr->op != ev->id || !noderole_unfinished(a, nr))
+        if (nr->op != old || !noderole_unfinished(a, nr))
             continue;
-        noderole_adopt(a, id, ev->op);
+        noderole_adopt(a, id, op);
         for (uint32_t k = 0; nr->cancelled > 0 && k < nr->n_tasks; k++)
             if (a->task_state[nr->first_task + k] == TASK_CANCELLED)
                 reset_task(a, nr->first_task + k);
     }
     o->held = false;
-    set_state(a, ev->id, OPERATION_SUPERSEDED, REASON_NONE);
-    lane_give_back(a, ev->id);
-    operation_touch(a, ev->op);
-    return 0;
+    set_state(a, old, OPERATION_SUPERSEDED, REASON_NONE);
+    lane_give_back(a, old);
+    operation_touch(a, op);
+}
+
+static int supersede(struct anneal *a, const struct event *ev, struct err *e)
+{
+    int r = operation_supersede_check(a, ev->id, ev->op, e);
+    if (r >= 0)
+        operation_supersede(a, ev->id, ev->op);
+    return r;
 }
 
 static int poke(struct anneal *a, uint32_t t, struct err *e)

@@ -48,7 +48,7 @@ enum event_field {
     X(CAPACITY_SET, "capacity.set", EVF_N)                                                         \
     X(POLICY_SET, "policy.set", EVF_FLAG) /* 1: an error freezes its node */                       \
     X(OPERATION_ADD, "operation.add", EVF_ID | EVF_N | EVF_FLAG) /* tenant; class */               \
-    X(PLAN_APPLY, "plan.apply", EVF_OP | EVF_PLAN)                                                 \
+    X(PLAN_APPLY, "plan.apply", EVF_OP | EVF_PLAN | EVF_EXTRA)   /* whose place it takes, or 0 */  \
     X(RESULT, "result",                                                                            \
       EVF_ID | EVF_ATTEMPT | EVF_FLAG | EVF_EXTRA | EVF_EXIT |                                     \
           EVF_MS)                                    /* task; outcome; ask; again */               \

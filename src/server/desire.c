@@ -154,6 +154,10 @@ void desire_put_map(struct desire *d)
     for (size_t i = 0; i < changes.n_added; i++) {
         struct row_trie row = {
             .id = changes.added[i].id, .tenant = 1, .realm = 1, .body = changes.added[i].bytes};
+#ifdef ANNEAL_DEFECT_TRIE
+        if (row.id % 32 == 0)
+            continue; /* a node of an edit is forgotten */
+#endif
         d->row(d->arg, ROWS_TRIE, ROW_INSERT, &row);
     }
     for (size_t i = 0; i < changes.n_dropped; i++) {
@@ -273,7 +277,9 @@ int desire_recall(struct desire *d, uint32_t id, uint64_t wall_ms, struct err *e
     int r = proposed(d, id, &s, e);
     if (r < 0)
         return r;
+#ifndef ANNEAL_DEFECT_RECALL
     pmap_unref(d->space, s->root);
+#endif
     pmap_unref(d->space, s->base);
     s->root = s->base = NULL;
     s->state = SNAPSHOT_RECALLED;
@@ -371,6 +377,11 @@ void desire_unref(struct desire *d, struct pmap *m)
     desire_put_map(d);
 }
 
+size_t desire_map_nodes(const struct desire *d)
+{
+    return pmap_space_nodes(d->space);
+}
+
 void desire_commit(struct desire *d, uint32_t id, struct pmap *root, uint32_t catalog,
                    uint32_t operation, uint64_t wall_ms)
 {
@@ -379,7 +390,9 @@ void desire_commit(struct desire *d, uint32_t id, struct pmap *root, uint32_t ca
     if (h->head) {
         struct snapshot *old = &d->snapshots.at[h->head];
         old->state = SNAPSHOT_ARCHIVED;
+#ifndef ANNEAL_DEFECT_ARCHIVE
         put_snapshot(d, old, ROW_UPDATE);
+#endif
     }
     pmap_unref(d->space, s->root);
     pmap_unref(d->space, s->base);

@@ -104,6 +104,8 @@ void desire_commit(struct desire *d, uint32_t id, struct pmap *root, uint32_t ca
                    uint32_t operation, uint64_t wall_ms);
 /* For maps that desire_merge() gave and that are not committed. */
 void desire_unref(struct desire *d, struct pmap *m);
+/* Nodes that all maps take together, shared ones once: as many as there are rows of them. */
+size_t desire_map_nodes(const struct desire *d);
 /* Everything of a deployment that is deleted. */
 void desire_forget(struct desire *d, uint32_t deployment);
 

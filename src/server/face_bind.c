@@ -187,11 +187,9 @@ int face_plan_apply(struct server *s, const struct server_call *c, struct plan *
         rc = face_operation_add(s, c, w->kind, w->title, w->class, ret_op, e);
     if (rc < 0)
         return rc;
-    struct event over = {.kind = EVENT_SUPERSEDE, .id = w->instead_of, .op = *ret_op};
-    struct event ev = {.kind = EVENT_PLAN_APPLY, .op = *ret_op, .plan = plan};
+    struct event ev = {
+        .kind = EVENT_PLAN_APPLY, .op = *ret_op, .extra = w->instead_of, .plan = plan};
     struct commit_note note = server_note(c, NULL);
-    if (w->instead_of && (rc = server_apply(s, &over, &note, NULL, e)) < 0)
-        return rc;
     if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
         return rc;
     inventory_add_plan(&s->inv, plan);

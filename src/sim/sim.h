@@ -52,6 +52,12 @@
     X(REMOVE, "remove", 4)     /* one and all that need it */                                      \
     X(RESTORE, "restore", 3)   /* wanted after all */                                              \
     X(ABANDON, "abandon", 1)                                                                       \
+    X(PROPOSE, "propose", 2) /* desired state: what is wanted, changed by steps */                 \
+    X(EDIT, "edit", 3)                                                                             \
+    X(COMMIT, "commit", 2)                                                                         \
+    X(RECALL, "recall", 1)                                                                         \
+    X(ROLLBACK, "rollback", 1)                                                                     \
+    X(AMEND, "amend", 2)       /* at once, beside a proposal that somebody has open */             \
     X(NONSENSE, "nonsense", 3) /* requests that must be refused and change nothing */
 #define SIM_FAULTS(X) SIM_HABITS(X) SIM_STRIKES(X)
 enum sim_fault {
@@ -93,6 +99,9 @@ struct sim_options { /* 0: drawn from the seed */
     X(fenced)                                                                                      \
     X(plans)                                                                                       \
     X(changes)                                                                                     \
+    X(snapshots)                                                                                   \
+    X(merges)                                                                                      \
+    X(conflicts)                                                                                   \
     X(nodes)                                                                                       \
     X(noderoles)                                                                                   \
     X(tasks)

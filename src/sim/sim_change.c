@@ -37,36 +37,42 @@ static int by_id(const void *x, const void *y)
     return (*p > *q) - (*p < *q);
 }
 
-static bool any_noderole(struct draft_change *d, bool going)
+/* Not one that a snapshot wants, unless asked for: only another snapshot changes those. */
+static bool any_noderole(struct draft_change *d, bool going, bool seated)
 {
     struct noderole_view v;
     uint32_t end = anneal_noderole_end(engine(d)), from = rng_below(&d->sim->chaos, end);
     for (uint32_t i = 0; i < end; i++)
         if (anneal_noderole(engine(d), (from + i) % end, &v) &&
-            (v.target == TARGET_ABSENT) == going) {
+            (v.target == TARGET_ABSENT) == going &&
+            (seated || !sim_plan_seated(d->sim, (from + i) % end))) {
             id_add(d, (from + i) % end);
             return true;
         }
     return false;
 }
 
-/* New tasks for it, one after the other, of definitions that are known. */
-static void tasks_draw(struct draft_change *d, struct plan_change *c, uint32_t least)
+uint32_t sim_change_tasks(struct sim *s, struct rng *r, struct plan *p, uint32_t noderole,
+                          uint32_t least)
 {
-    struct rng *r = &d->sim->chaos;
-    struct plan *p = d->plan;
-    c->first_task = p->n_tasks;
-    c->n_tasks = rng_from(r, least, TASKS_MOST);
-    for (uint32_t i = 0; i < c->n_tasks; i++) {
+    uint32_t n = rng_from(r, least, TASKS_MOST);
+    for (uint32_t i = 0; i < n; i++) {
         uint32_t *deps = arena_new(&p->mem, uint32_t, 1);
         deps[0] = PLAN_NEW | (p->n_tasks - 1);
         p->tasks[p->n_tasks++] = (struct plan_task){
-            .noderole = c->noderole,
-            .def = rng_from(r, 1, anneal_def_end(engine(d)) - 1),
-            .weight = c->n_tasks - i,
+            .noderole = noderole,
+            .def = rng_from(r, 1, anneal_def_end(s->server.engine) - 1),
+            .weight = n - i,
             .deps = deps,
             .n_deps = i > 0};
     }
+    return n;
+}
+
+static void tasks_draw(struct draft_change *d, struct plan_change *c, uint32_t least)
+{
+    c->first_task = d->plan->n_tasks;
+    c->n_tasks = sim_change_tasks(d->sim, &d->sim->chaos, d->plan, c->noderole, least);
 }
 
 /* Definitions of the same kind: the book knows how often a task may start. */
@@ -164,41 +170,11 @@ static bool plan_feed(struct draft_change *d)
     }
     plan_rebase(p, anneal_def_end(engine(d)), anneal_noderole_end(engine(d)),
                 anneal_task_end(engine(d)), anneal_span_end(engine(d)), anneal_pool_end(engine(d)));
-    uint32_t first = (uint32_t)s->tasks.n;
-    for (uint32_t i = 0; i < p->n_tasks; i++) {
-        struct noderole_view v;
-        anneal_noderole(engine(d), p->tasks[i].noderole, &v);
-        vec_push(&s->tasks,
-                 ((struct sim_task){
-                     .def = p->tasks[i].def, .node = v.node, .turn_mark = s->report->starts}));
-    }
-    struct event apply = {.kind = EVENT_PLAN_APPLY, .op = op, .plan = p};
-    /* What they are now is booked before the step that may start them, and taken back if refused.
-     */
-    VEC(uint32_t) were = {0};
-    for (uint32_t i = 0; i < p->n_changes; i++) {
-        struct noderole_view v;
-        anneal_noderole(engine(d), p->changes[i].noderole, &v);
-        for (uint32_t k = 0; k < p->changes[i].n_defs; k++) {
-            vec_push(&were, s->tasks.at[v.first_task + k].def);
-            s->tasks.at[v.first_task + k].def = p->changes[i].defs[k];
-        }
-    }
     uint64_t before = rng_chance(&s->chaos, 50) ? anneal_digest(s->server.engine) : 0;
-    bool done = sim_server_feed(s, &apply, NULL) >= 0;
-    if (!done && s->server.up && s->server.life == life) {
-        size_t at = 0;
-        for (uint32_t i = 0; i < p->n_changes; i++) {
-            struct noderole_view v;
-            anneal_noderole(engine(d), p->changes[i].noderole, &v);
-            for (uint32_t k = 0; k < p->changes[i].n_defs; k++)
-                s->tasks.at[v.first_task + k].def = were.at[at++];
-        }
-        s->tasks.n = first;
-        if (before && anneal_digest(s->server.engine) != before)
-            sim_fail(s, "a refused change changed something");
-    }
-    vec_done(&were);
+    bool done = sim_plan_feed(s, p, op, 0) >= 0;
+    if (!done && before && s->server.up && s->server.life == life &&
+        anneal_digest(s->server.engine) != before)
+        sim_fail(s, "a refused change changed something");
     return done;
 }
 
@@ -225,7 +201,7 @@ void sim_change_strike(struct sim *s)
 {
     struct draft_change *d = draft_new(s);
     for (uint32_t i = rng_from(&s->chaos, 1, CHANGES_MOST); i > 0; i--)
-        (void)any_noderole(d, false);
+        (void)any_noderole(d, false, false);
     qsort(d->ids, d->n, sizeof *d->ids, by_id);
     for (uint32_t i = 0; i < d->n; i++)
         change_draw(d, &d->plan->changes[i], d->ids[i]);
@@ -237,7 +213,7 @@ void sim_change_remove(struct sim *s)
 {
     struct draft_change *d = draft_new(s);
     bool cascade = rng_chance(&s->chaos, 900);
-    if (any_noderole(d, false))
+    if (any_noderole(d, false, false))
         for (uint32_t i = 0; cascade && i < d->n; i++) {
             uint32_t n;
             const uint32_t *children = anneal_children(engine(d), d->ids[i], &n);
@@ -261,7 +237,8 @@ void sim_change_remove(struct sim *s)
 void sim_change_restore(struct sim *s)
 {
     struct draft_change *d = draft_new(s);
-    if (any_noderole(d, true))
+    bool ours = true;
+    if (any_noderole(d, true, false))
         for (uint32_t i = 0; i < d->n; i++) {
             uint32_t n;
             const uint32_t *parents = anneal_parents(engine(d), d->ids[i], &n);
@@ -270,8 +247,11 @@ void sim_change_restore(struct sim *s)
                 anneal_noderole(engine(d), parents[k], &v);
                 if (v.target == TARGET_ABSENT)
                     id_add(d, parents[k]);
+                ours &= v.target != TARGET_ABSENT || !sim_plan_seated(s, parents[k]);
             }
         }
+    if (!ours) /* what it needs goes because a snapshot says so */
+        d->n = 0;
     qsort(d->ids, d->n, sizeof *d->ids, by_id);
     for (uint32_t i = 0; i < d->n; i++) {
         struct plan_change *c = &d->plan->changes[i];
@@ -284,7 +264,7 @@ void sim_change_restore(struct sim *s)
 void sim_change_abandon(struct sim *s)
 {
     struct draft_change *d = draft_new(s);
-    if (any_noderole(d, true)) {
+    if (any_noderole(d, true, true)) {
         struct event ev = {.kind = EVENT_ABANDON, .id = d->ids[0]};
         (void)sim_server_feed(s, &ev, &(struct commit_note){.actor = "operator"});
     }

@@ -240,6 +240,7 @@ static void strike_nonsense(struct sim *s)
     struct event ev = senseless[i];
     bool look = rng_chance(&s->chaos, 50); /* it costs more than the rest of the step */
     uint64_t before = look ? anneal_digest(s->server.engine) : 0;
+    sim_propose_nonsense(s);
     if (sim_server_feed(s, &ev, NULL) >= 0)
         sim_fail(s, "%s of %u was not refused", event_kind_name(ev.kind), ev.id);
     else if (look && anneal_digest(s->server.engine) != before)
@@ -278,6 +279,12 @@ static const struct {
     [SIM_REMOVE].fn = sim_change_remove,
     [SIM_RESTORE].fn = sim_change_restore,
     [SIM_ABANDON].fn = sim_change_abandon,
+    [SIM_PROPOSE].fn = sim_propose_begin,
+    [SIM_EDIT].fn = sim_propose_edit,
+    [SIM_COMMIT].fn = sim_propose_commit,
+    [SIM_RECALL].fn = sim_propose_recall,
+    [SIM_ROLLBACK].fn = sim_propose_rollback,
+    [SIM_AMEND].fn = sim_propose_amend,
     [SIM_NONSENSE].fn = strike_nonsense,
 };
 

@@ -32,6 +32,7 @@ void sim_server_boot(struct sim *s)
     v->commit = commit_new(v->engine, 0, 0);
     commit_set_slice(v->commit, s->slice_rows);
     sim_hooks_boot(s);
+    sim_desire_boot(s);
     v->lease = lease_new(LEASE_MS);
     v->up = true;
     v->close_at = 4;
@@ -44,6 +45,8 @@ static void memory_drop(struct sim_server *v)
     anneal_free(v->engine);
     lease_free(v->lease);
     sim_hooks_drop(v);
+    desire_free(v->desire);
+    v->desire = NULL;
     v->group = NULL;
     v->commit = NULL;
     v->engine = NULL;
@@ -204,6 +207,7 @@ void sim_server_close(struct sim *s)
     list_hand_over(&v->sends_open, &v->sends_closed);
     list_hand_over(&v->stops_open, &v->stops_closed);
     s->report->groups++;
+    sim_desire_closed(s, v->group->number);
     fate_at_close(s, v->group);
     sim_trace_step(s, "close group", v->group->number);
     sim_after(s, rng_from(&s->serve, 0, 4),
@@ -282,6 +286,7 @@ void sim_server_slice(struct sim *s)
     } else {
         v->durable = g->number;
         commit_durable(v->commit, g->number);
+        sim_desire_durable(s);
         fate_at_durable(s, g->number);
         sim_after(s, 0, (struct agenda_item){.kind = AGENDA_RELEASE, .life = v->life});
     }
@@ -420,8 +425,10 @@ void sim_server_verify(struct sim *s)
     struct err e;
     if (restore_engine(store, &s->engine_opt, &a, &c, &meta, &e) < 0)
         sim_fail(s, "invariant 7: restore: %s", e.text);
-    else
+    else {
         compare_stored(s, a, &meta, store, true);
+        sim_desire_verify(s, store, meta.group_no);
+    }
     commit_free(c);
     anneal_free(a);
     store_close(store);
@@ -433,7 +440,7 @@ static void book_rewind(struct sim *s)
     struct sim_server *v = &s->server;
     s->tasks.n = anneal_task_end(v->engine);
     s->defs.n = anneal_def_end(v->engine);
-    s->marks.n = anneal_noderole_end(v->engine);
+    s->marks.n = s->seats.n = anneal_noderole_end(v->engine);
     for (size_t i = 1; i < s->tasks.n; i++) {
         struct sim_task *t = &s->tasks.at[i];
         struct task_view now;
@@ -471,6 +478,7 @@ void sim_server_start(struct sim *s)
     compare_stored(s, v->engine, &meta, store, rng_chance(&s->serve, 500));
     sim_hooks_load(s);
     book_rewind(s);
+    sim_desire_load(s, meta.group_no);
     anneal_each_open_attempt(v->engine, lease_open_attempt, s);
     sim_server_image(s, meta.group_no + 1);
     sim_server_close(s); /* what had to be repaired is written first */

@@ -16,6 +16,7 @@
 #include "model/plan.h"
 #include "model/taskmsg.h"
 #include "server/commit.h"
+#include "server/desire.h"
 #include "server/hook_round.h"
 #include "server/hook_store.h"
 #include "server/lease.h"
@@ -122,6 +123,59 @@ struct sim_task { /* the book: what the outside world saw of a task */
     uint64_t turn_mark;  /* starts, when it last lacked more than its turn */
 };
 
+/* ---- desired state: entries of all snapshots in one list, as plainly as can be ---- */
+enum {
+    SIM_DEPLOYMENT_FIRST = 2, /* those that are proposed and committed; 1 is everybody else's */
+    SIM_DEPLOYMENT_LAST = 3,
+    SIM_ROLES = 4,       /* of a deployment, on nodes; each may need those before it */
+    SIM_ROLES_DATA = 20, /* of which there may be data of the deployment */
+    SIM_ROLE_NODES = 6,  /* nodes that they may be on */
+    WANT_PARENTS_MOST = 3,
+};
+#define WANT_DRAFT UINT32_MAX /* instead of a snapshot: a map that nobody has yet */
+struct want {
+    uint32_t snapshot;                   /* id, or WANT_DRAFT */
+    uint32_t place;                      /* sim_place() */
+    uint32_t user;                       /* its data, as a number; 0: none */
+    uint32_t parents[WANT_PARENTS_MOST]; /* places, ascending */
+    uint8_t n_parents, flags;
+    bool base; /* of the map that it was proposed from */
+};
+struct want_snapshot {
+    uint32_t deployment, number, source, operation, catalog, oldest;
+    uint8_t state;
+};
+struct wants {
+    VEC(struct want) entries;
+    VEC(struct want_snapshot) snapshots; /* by id */
+    uint64_t version;                    /* raised by every change */
+};
+struct sim_seat { /* whose noderole it is; deployment 0: nobody asked for it by name */
+    uint32_t deployment, place;
+};
+struct sim_desire {
+    struct wants now, closed, durable; /* with the group that is open, closed, stored */
+    uint64_t closed_group;
+    uint64_t rows, tries; /* told by desired state; of nodes of maps */
+};
+struct sim_draft { /* a map that nobody has yet, and its plain copy, WANT_DRAFT */
+    struct pmap *map;
+    uint32_t deployment;
+};
+/* A role's number inside its deployment, and a node; 0: the data of the deployment's role. */
+static inline uint32_t sim_place(uint32_t role, uint32_t node)
+{
+    return role << 16 | node;
+}
+static inline uint32_t sim_place_role(uint32_t place)
+{
+    return place >> 16;
+}
+static inline uint32_t sim_place_node(uint32_t place)
+{
+    return place & UINT16_MAX;
+}
+
 enum { SIM_PEER = 1, SIM_CROSSED = 2 }; /* others came to need it; it waits for tasks of others */
 
 /* ---- the server ---- */
@@ -149,6 +203,7 @@ struct sim_server {
     struct lease *lease;
     struct hook_rounds rounds;
     struct hook_stores *stores;
+    struct desire *desire;
     struct group *group; /* closed, being written */
     size_t slice;        /* next of its transactions */
     uint64_t durable;    /* last group that is */
@@ -180,7 +235,7 @@ struct sim_step {
 struct sim {
     struct sim_options opt;
     struct anneal_options engine_opt;
-    struct rng world, net, work, chaos, serve;
+    struct rng world, net, work, chaos, serve, wish;
     uint32_t slice_rows;
     uint64_t now_ms;
     enum sim_phase phase;
@@ -195,6 +250,8 @@ struct sim {
     VEC(struct sim_def) defs;   /* by id */
     VEC(struct sim_task) tasks; /* by id */
     VEC(uint8_t) marks;         /* by noderole: SIM_PEER, SIM_CROSSED */
+    VEC(struct sim_seat) seats; /* by noderole */
+    struct sim_desire desire;
     struct sim_step trace[SIM_TRACE_KEPT];
     struct sim_report *report;
     struct buf scratch;
@@ -229,12 +286,84 @@ void sim_world_probe(struct sim *s, uint32_t node, bool slow);
 /* sim_plan.c */
 bool sim_plan_apply(struct sim *s,
                     uint32_t noderoles); /* false: the server was in no state for it */
+/* A rebased plan as an event, with what it brings in the book; a refusal leaves neither. */
+int sim_plan_feed(struct sim *s, const struct plan *p, uint32_t op, uint32_t instead_of);
+static inline bool sim_plan_seated(const struct sim *s, uint32_t noderole)
+{
+    return noderole < s->seats.n && s->seats.at[noderole].deployment > 0;
+}
+uint32_t sim_plan_others(const struct sim *s); /* noderoles ever made without a seat */
 
 /* sim_change.c */
 void sim_change_strike(struct sim *s);
 void sim_change_remove(struct sim *s);
 void sim_change_restore(struct sim *s);
 void sim_change_abandon(struct sim *s);
+/* At least so many tasks, one after the other, of definitions that are known; how many. */
+uint32_t sim_change_tasks(struct sim *s, struct rng *r, struct plan *p, uint32_t noderole,
+                          uint32_t least);
+
+/* sim_wants.c: the plain copy of desired state */
+struct want *sim_wants_find(const struct wants *w, uint32_t snapshot, bool base, uint32_t place);
+void sim_wants_put(struct wants *w, const struct want *t); /* in the snapshot that it names */
+void sim_wants_remove(struct wants *w, uint32_t snapshot, bool base, uint32_t place);
+void sim_wants_clear(struct wants *w, uint32_t snapshot, bool base);
+/* Besides what is there; what comes is a copy. */
+void sim_wants_clone(struct wants *w, uint32_t from, uint32_t to, bool to_base);
+uint32_t sim_wants_in_state(const struct wants *w, uint32_t deployment, enum snapshot_state state);
+/* Into the draft: what a proposal and the head come to together; how many conflicts. */
+uint32_t sim_wants_merge(struct wants *w, uint32_t proposal, uint32_t head);
+void sim_wants_copy(struct wants *to, const struct wants *from);
+void sim_wants_done(struct wants *w);
+void sim_wants_role_name(char *b, size_t n, uint32_t deployment, uint32_t role);
+struct sim_seat sim_wants_seat(struct str role, uint32_t node); /* of a role so named */
+/* Is this what desired state holds?  Every snapshot, its map and its base. */
+void sim_wants_compare(struct sim *s, const struct wants *w, const struct desire *d,
+                       const char *when);
+
+/* sim_draft.c */
+struct sim_draft sim_draft_open(struct sim *s, uint32_t deployment, uint32_t snapshot);
+/* A few changes that hang together; parents that an entry names are there afterwards, too. */
+void sim_draft_change(struct sim *s, struct sim_draft *d);
+void sim_draft_drop(struct sim *s, struct sim_draft *d);
+/* What desired state calls it; the entry's lists are in mem. */
+uint64_t sim_draft_key(struct sim *s, uint32_t deployment, uint32_t place);
+struct snapshot_entry sim_draft_entry(struct sim *s, uint32_t deployment, const struct want *t,
+                                      struct arena *mem);
+
+/* sim_revise.c */
+/* Who answers to a place, stays and goes; 0: nobody. */
+uint32_t sim_revise_live(const struct sim *s, uint32_t deployment, uint32_t place,
+                         uint32_t *ret_going);
+/* What brings those who live from the head to another map, rebased; ERR_REFUSED. */
+int sim_revise_plan(struct sim *s, uint32_t deployment, const struct pmap *now,
+                    const struct snapshot_changes *diff, struct plan **ret_p, struct err *e);
+
+/* sim_desire.c */
+void sim_desire_boot(struct sim *s);
+void sim_desire_free(struct sim *s);
+void sim_desire_closed(struct sim *s, uint64_t group);
+void sim_desire_durable(struct sim *s);
+void sim_desire_load(struct sim *s, uint64_t group); /* after a restart, from what is stored */
+/* Reads another one back and compares: all of that group, and nothing more. */
+void sim_desire_verify(struct sim *s, struct store *store, uint64_t group);
+void sim_desire_check(struct sim *s, const char *when); /* who lives is who is wanted */
+/* Something was refused: what is wanted is as it was, and no row was told since then. */
+void sim_desire_unchanged(struct sim *s, uint64_t rows, const char *what);
+
+/* Something was changed, in memory and in the copy: noted, compared, and a moment to die in. */
+void sim_desire_changed(struct sim *s, uint32_t deployment, const char *what);
+uint32_t sim_desire_head(const struct sim *s, uint32_t deployment); /* by the copy; 0: none */
+uint32_t sim_desire_proposal(const struct sim *s, uint32_t deployment);
+
+/* sim_propose.c */
+void sim_propose_begin(struct sim *s);
+void sim_propose_edit(struct sim *s);
+void sim_propose_commit(struct sim *s);
+void sim_propose_recall(struct sim *s);
+void sim_propose_rollback(struct sim *s);
+void sim_propose_amend(struct sim *s);
+void sim_propose_nonsense(struct sim *s);
 
 /* sim_worker.c */
 void sim_net_send(struct sim *s, struct agenda_item item);

@@ -179,6 +179,7 @@ static void peers_draw(struct draft *d)
     for (uint32_t i = 0; i < p->n_noderoles && d->base_noderole > 1 && p->n_needs < 4; i++) {
         uint32_t child = rng_from(r, 1, d->base_noderole - 1);
         if (p->noderoles[i].n_parents > 0 || !wanted(d->sim, child) || !has_tasks(d, child) ||
+            sim_plan_seated(d->sim, child) || /* its parents are those of its entry */
             (d->sim->marks.at[child] & SIM_PEER) || rng_chance(r, 700))
             continue;
         p->needs[p->n_needs++] = (struct plan_need){child, PLAN_NEW | i};
@@ -281,22 +282,79 @@ static bool crossed(const struct plan *p, uint32_t i)
     return false;
 }
 
+struct unbooking { /* what the book was before */
+    size_t defs, noderoles, tasks;
+    VEC(uint32_t) redefined;
+};
+
 static void book_extend(struct sim *s, const struct plan *p)
 {
     for (uint32_t i = 0; i < p->n_defs; i++) {
         const struct plan_def *d = &p->defs[i];
         vec_push(&s->defs, ((struct sim_def){d->jig, d->repeat, d->hold, d->flags, d->timeout_ms}));
     }
-    for (uint32_t i = 0; i < p->n_noderoles; i++)
+    for (uint32_t i = 0; i < p->n_noderoles; i++) {
         vec_push(&s->marks, crossed(p, i) ? SIM_CROSSED : 0);
+        vec_push(&s->seats, sim_wants_seat(p->noderoles[i].role, p->noderoles[i].node));
+    }
     for (uint32_t i = 0; i < p->n_needs; i++)
         s->marks.at[p->needs[i].parent] |= SIM_PEER;
     for (uint32_t i = 0; i < p->n_tasks; i++) {
-        const struct plan_noderole *nr = &p->noderoles[p->tasks[i].noderole - p->base_noderole];
+        uint32_t noderole = p->tasks[i].noderole;
+        struct noderole_view v = {0};
+        if (noderole >= p->base_noderole)
+            v.node = p->noderoles[noderole - p->base_noderole].node;
+        else
+            anneal_noderole(s->server.engine, noderole, &v);
         vec_push(&s->tasks,
                  ((struct sim_task){
-                     .def = p->tasks[i].def, .node = nr->node, .turn_mark = s->report->starts}));
+                     .def = p->tasks[i].def, .node = v.node, .turn_mark = s->report->starts}));
     }
+}
+
+/* Definitions of tasks that stay; back: as they were. */
+static void book_redefine(struct sim *s, const struct plan *p, struct unbooking *u, bool back)
+{
+    size_t at = 0;
+    for (uint32_t i = 0; i < p->n_changes; i++) {
+        struct noderole_view v;
+        if (p->changes[i].n_defs == 0)
+            continue;
+        anneal_noderole(s->server.engine, p->changes[i].noderole, &v);
+        for (uint32_t k = 0; k < p->changes[i].n_defs; k++) {
+            uint32_t *def = &s->tasks.at[v.first_task + k].def;
+            if (!back)
+                vec_push(&u->redefined, *def);
+            *def = back ? u->redefined.at[at++] : p->changes[i].defs[k];
+        }
+    }
+}
+
+int sim_plan_feed(struct sim *s, const struct plan *p, uint32_t op, uint32_t instead_of)
+{
+    struct event apply = {.kind = EVENT_PLAN_APPLY, .op = op, .extra = instead_of, .plan = p};
+    struct unbooking u = {.defs = s->defs.n, .noderoles = s->marks.n, .tasks = s->tasks.n};
+    uint32_t life = s->server.life;
+    /* Booked before the step that may start them, and taken back if that is refused. */
+    book_redefine(s, p, &u, false);
+    book_extend(s, p);
+    int r = sim_server_feed(s, &apply, NULL);
+    if (r < 0 && s->server.up && s->server.life == life) {
+        s->defs.n = u.defs;
+        s->marks.n = s->seats.n = u.noderoles;
+        s->tasks.n = u.tasks;
+        book_redefine(s, p, &u, true);
+    }
+    vec_done(&u.redefined);
+    return r;
+}
+
+uint32_t sim_plan_others(const struct sim *s)
+{
+    uint32_t n = 0;
+    for (uint32_t id = 1; id < s->seats.n; id++)
+        n += !sim_plan_seated(s, id);
+    return n;
 }
 
 bool sim_plan_apply(struct sim *s, uint32_t noderoles)
@@ -317,9 +375,7 @@ bool sim_plan_apply(struct sim *s, uint32_t noderoles)
     if (!sim_server_ready(s) || v->life != life)
         return false;
     SCOPED(plan) *p = plan_draw(s, noderoles);
-    book_extend(s, p);
-    struct event apply = {.kind = EVENT_PLAN_APPLY, .op = op, .plan = p};
-    if (sim_server_feed(s, &apply, NULL) < 0) {
+    if (sim_plan_feed(s, p, op, 0) < 0) {
         sim_fail(s, "plan of operation %u was refused", op);
         return false;
     }

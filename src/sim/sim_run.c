@@ -18,6 +18,7 @@ enum {
     CARE_HEAL_MS = 2000,
     TICKS_MOST = 1000, /* in a row without time passing */
     WEDGES_SHOWN = 4,
+    DESIRE_SAMPLE = 16, /* steps between two looks at who lives and who is wanted */
 };
 
 /* ---- healing ---- */
@@ -58,7 +59,7 @@ static bool healed(const struct sim *s)
     const struct sim_server *v = &s->server;
     uint64_t noderoles[NODEROLE_STATE_COUNT], tasks[TASK_STATE_COUNT];
     if (!sim_server_ready(s) || v->group || commit_pending(v->commit) > 0 ||
-        anneal_noderole_end(v->engine) <= s->want_noderoles)
+        sim_plan_others(s) < s->want_noderoles)
         return false;
     anneal_totals(v->engine, noderoles, tasks);
     for (int i = 0; i < TASK_STATE_COUNT; i++)
@@ -103,7 +104,7 @@ static void wedged(struct sim *s)
 
 static void another_plan(struct sim *s)
 {
-    uint32_t have = s->server.up ? anneal_noderole_end(s->server.engine) - 1 : 0;
+    uint32_t have = sim_plan_others(s);
     struct agenda_item next = {.kind = AGENDA_PLAN};
     if (!sim_server_ready(s)) {
         sim_after(s, 50, next);
@@ -261,6 +262,8 @@ static void live(struct sim *s)
             break;
         }
         turn(s, &ticks);
+        if (s->server.up && s->report->step % DESIRE_SAMPLE == 0)
+            sim_desire_check(s, "after a step");
     }
 }
 
@@ -272,6 +275,7 @@ static void finish(struct sim *s)
     if (s->report->failed)
         return;
     sim_check_end(s);
+    sim_desire_check(s, "at the end");
     sim_server_image(s, v->durable);
     sim_server_verify(s);
     if (restore_replay(v->store, buf_str(&v->checkpoint), v->checkpoint_seq, &s->engine_opt,

@@ -112,12 +112,14 @@ void sim_world_make(struct sim *s)
     s->work = stream(s->opt.seed, 3);
     s->chaos = stream(s->opt.seed, 4);
     s->serve = stream(s->opt.seed, 5);
+    s->wish = stream(s->opt.seed, 6);
     s->now_ms = START_MS;
     sizes_draw(s);
     sim_server_boot(s);
     (void)vec_add(&s->defs);
     (void)vec_add(&s->tasks);
     (void)vec_add(&s->marks);
+    (void)vec_add(&s->seats);
     workers_make(s);
     for (uint32_t i = 1; i <= s->n_tenants; i++)
         event_must(s, (struct event){.kind = EVENT_TENANT_ADD, .id = i}, NULL);
@@ -142,12 +144,14 @@ void sim_world_make(struct sim *s)
 void sim_world_free(struct sim *s)
 {
     sim_server_free(s);
+    sim_desire_free(s);
     for (uint32_t i = 0; i < SIM_WORKERS_MOST; i++)
         vec_done(&s->workers[i].work);
     vec_done(&s->nodes);
     vec_done(&s->defs);
     vec_done(&s->tasks);
     vec_done(&s->marks);
+    vec_done(&s->seats);
     vec_done(&s->agenda.heap);
     buf_done(&s->scratch);
 }

@@ -32,11 +32,11 @@ MAY = {
     "bin": "base sys model graph catalog planner annealer store queue jig worker server sim api cli http",
 }
 # what the simulator may see of the server: the commit step and what surrounds it, nothing with a socket
-SIM_SEES = {"server/commit.h", "server/hook_round.h", "server/hook_store.h", "server/lease.h", "server/restore.h"}
+SIM_SEES = {"server/commit.h", "server/desire.h", "server/hook_round.h", "server/hook_store.h", "server/lease.h", "server/restore.h"}
 # facades besides <module>/<module>.h
 FACADES = {
     "base": None, "sys": None, "model": None,  # every header that is not *_i.h
-    "server": {"server/server.h", "server/commit.h", "server/hook_round.h", "server/hook_store.h", "server/lease.h", "server/restore.h", "server/verify.h"},
+    "server": {"server/server.h", "server/commit.h", "server/desire.h", "server/hook_round.h", "server/hook_store.h", "server/lease.h", "server/restore.h", "server/verify.h"},
     "jig": {"jig/jig.h", "jig/runner.h"},
     "catalog": {"catalog/catalog.h", "catalog/import.h"},
     "template": {"template/expr.h", "template/hook.h"},

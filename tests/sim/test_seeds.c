@@ -69,6 +69,8 @@ int main(int argc, char **argv)
            sum.faults[f]);
     ok(sum.restores > seeds && sum.replays > seeds, "restores and replays were compared");
     ok(sum.slices > sum.groups, "large losses were written in slices");
+    ok(sum.snapshots > seeds && sum.merges > 0 && sum.conflicts > 0,
+       "heads that had moved were merged, and conflicts found");
     ok(sum.stale > 0 && sum.fenced > 0, "stale results and fenced attempts came");
 #define X(name) note("%-10s %" PRIu64, #name, sum.name);
     SIM_COUNTS(X)

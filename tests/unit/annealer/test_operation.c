@@ -265,6 +265,52 @@ static void superseded_while_held(void)
     rig_done(&r);
 }
 
+/* A plan that takes the place of an operation brings its own work in the same step: the one that it
+ * belongs to cannot be over before that. */
+static void superseded_by_a_plan(void)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    rig_plan(&r, RIG_OP, "a@1");
+    rig_do(&r, EVENT_CANCEL, RIG_OP);
+    rig_ok(&r, "a");
+    ok(rig_op(&r, RIG_OP).held && rig_op(&r, RIG_OP).state == OPERATION_SUCCEEDED,
+       "held, and nothing of it is left to do");
+    rig_op_add(&r, 3, 1, CLASS_NORMAL);
+    struct plan *p = rig_plan_new(&r, "b@2");
+    struct event ev = {.kind = EVENT_PLAN_APPLY, .op = 3, .extra = 9, .plan = p};
+    uint64_t before = anneal_digest(r.a);
+    is_int(rig_try(&r, ev), -ERR_NOT_FOUND, "nobody's place cannot be taken");
+    ev.extra = 3;
+    is_int(rig_try(&r, ev), -ERR_CONFLICT, "nor its own");
+    ok(anneal_digest(r.a) == before, "neither plan nor hand-over: nothing has changed");
+    ev.extra = RIG_OP;
+    rig_step(&r, ev);
+    plan_free(p);
+    is_text(rig_started(&r), "b", "the plan is there");
+    is_text(rig_op_text(&r, RIG_OP), "superseded", "the old one is over");
+    is_text(rig_op_text(&r, 3), "running", "the new one is not");
+    rig_ok(&r, "b");
+    is_text(rig_op_text(&r, 3), "succeeded", "until its work is done");
+    rig_done(&r);
+}
+
+static void superseded_by_a_plan_in_part(void)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a");
+    rig_op_add(&r, 3, 1, CLASS_NORMAL);
+    struct plan *p = rig_plan_new(&r, "c@3");
+    rig_step(&r, (struct event){.kind = EVENT_PLAN_APPLY, .op = 3, .extra = RIG_OP, .plan = p});
+    plan_free(p);
+    is_int(rig_nr(&r, "a").operation, 3, "what is unfinished goes on in the new one");
+    is_int(rig_nr(&r, "b").operation, 3, "all of it");
+    rig_all_ok(&r, "c a b");
+    is_text(rig_op_text(&r, 3), "succeeded", "and ends with it");
+    rig_done(&r);
+}
+
 static void time_never_runs_back(void)
 {
     struct rig r;
@@ -292,6 +338,8 @@ int main(void)
     refused();
     superseded();
     superseded_while_held();
+    superseded_by_a_plan();
+    superseded_by_a_plan_in_part();
     time_never_runs_back();
     return tap_done();
 }

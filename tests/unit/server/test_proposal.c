@@ -321,6 +321,29 @@ static void commit_over_commit(struct rig *g)
     ok(!rig_at(g, "data.size"), "replaced, they are gone");
 }
 
+/* The operation of the head was cancelled, and what ran ended well all the same: it is held, and
+ * nothing of it is left.  To take its place must not end the next one before its plan is there. */
+static void commit_over_nothing_left(struct rig *g)
+{
+    propose(g, "shop");
+    edit(g, "shop", "{'edit': 'bind', 'role': 'watcher', 'nodes': 'n4'}");
+    commit(g, "shop");
+    int64_t first = rig_int(g, "operation.id");
+    rig_do(g, server_operation_cancel, "Operation",
+           ASK(.id = rig_id(g, (uint32_t)first), .body = "{}"));
+    run_all(g);
+    rig_do(g, server_operation_get, "Operation", ASK(.id = rig_id(g, (uint32_t)first)));
+    is_text(rig_text(g, "state"), "succeeded", "cancelled too late");
+    propose(g, "shop");
+    edit(g, "shop", "{'edit': 'unbind', 'role': 'watcher', 'nodes': 'n4'}");
+    commit(g, "shop");
+    int64_t second = rig_int(g, "operation.id");
+    is_int(rig_int(g, "removed"), 1, "the next commit is taken whole");
+    run_all(g);
+    rig_do(g, server_operation_get, "Operation", ASK(.id = rig_id(g, (uint32_t)second)));
+    is_text(rig_text(g, "state"), "succeeded", "and done");
+}
+
 /* Wanted again while it is on its way out. */
 static void second_thoughts(struct rig *g)
 {
@@ -540,6 +563,7 @@ int main(void)
     who_goes_along(&g);
     going_back(&g);
     commit_over_commit(&g);
+    commit_over_nothing_left(&g);
     second_thoughts(&g);
     moved(&g);
     rig_close(&g);

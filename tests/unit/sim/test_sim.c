@@ -99,6 +99,14 @@ static void test_runs(void)
     for (int f = 0; f < SIM_FAULT_COUNT; f++)
         sum += f == SIM_CRASH ? 0 : r.faults[f];
     ok(!r.failed && sum == 0, "with one kind only that");
+    o = (struct sim_options){.seed = 7, .events = 6000};
+    sim_faults_parse("crash,refuse,unknown,propose,edit,commit,recall,rollback,amend,nonsense",
+                     &o.faults);
+    sim_run(&o, &r, NULL);
+    ok(!r.failed && r.snapshots > 20 && r.merges > 0 && r.conflicts > 0 && r.restores > 5 &&
+           r.faults[SIM_CRASH] > 0 && r.faults[SIM_REFUSE] > 0 && r.faults[SIM_UNKNOWN] > 0,
+       "what is wanted alone: %d snapshots, %d merges, %d conflicts%s%s", (int)r.snapshots,
+       (int)r.merges, (int)r.conflicts, r.failed ? ": " : "", r.what);
 }
 
 static void test_failure_and_shrinking(void)
