@@ -81,10 +81,15 @@ static const struct value *bench_shared(void *ctx, uint32_t deployment, uint32_t
     const struct bench_world *b = ctx;
     return b->shared ? b->shared[(deployment - 1) * (b->n + 1) + role] : NULL;
 }
-static bool bench_role(void *ctx, uint32_t role, struct sight_role *ret)
+static bool bench_role(void *ctx, uint32_t role, struct str *ret)
 {
-    struct bench_world *b = ctx;
-    *ret = (struct sight_role){.name = b->names[role], .wants = {&b->want, 1}};
+    *ret = ((struct bench_world *)ctx)->names[role];
+    return true;
+}
+static bool bench_lens(void *ctx, uint32_t lens, struct sight_lens *ret)
+{
+    (void)lens;
+    *ret = (struct sight_lens){.wants = {&((struct bench_world *)ctx)->want, 1}};
     return true;
 }
 static bool bench_node(void *ctx, uint32_t node, struct sight_node *ret)
@@ -95,7 +100,7 @@ static bool bench_node(void *ctx, uint32_t node, struct sight_node *ret)
 
 static const struct sight_world bench_calls = {NULL,          bench_noderole, bench_needs,
                                                bench_on_node, bench_parent,   bench_shared,
-                                               bench_role,    bench_node};
+                                               bench_role,    bench_lens,     bench_node};
 
 static void bench_fill(struct bench_world *b, uint32_t n, uint32_t behind)
 {
