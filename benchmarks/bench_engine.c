@@ -158,6 +158,10 @@ static uint64_t run_all(struct anneal *a, struct effects *fx, struct starts *s, 
             struct dispatch d = s->at.at[s->head++];
             bool fails = failures && d.attempt == 1 && d.task % 100 == 7;
             now += ++done % 1000 == 0;
+            if (s->head + 12 < s->at.n)
+                anneal_expect_far(a, s->at.at[s->head + 12].task);
+            if (s->head + 4 < s->at.n)
+                anneal_expect_near(a, s->at.at[s->head + 4].task);
             step(a, fx,
                  (struct event){.kind = EVENT_RESULT,
                                 .at_ms = now,

@@ -191,6 +191,33 @@ int anneal_step(struct anneal *a, const struct event *ev, struct effects *fx, st
     return r;
 }
 
+void anneal_expect_far(const struct anneal *a, uint32_t t)
+{
+    if (!task_exists(a, t))
+        return;
+    __builtin_prefetch(&a->tasks[t], 1);
+    __builtin_prefetch(&a->task_state[t], 1);
+    __builtin_prefetch(&a->order.out.lists[t]);
+}
+
+void anneal_expect_near(const struct anneal *a, uint32_t t)
+{
+    if (!task_exists(a, t))
+        return;
+    const struct task *task = &a->tasks[t];
+    const struct noderole *nr = &a->noderoles.at[task->noderole];
+    const struct graph_list *out = &a->order.out.lists[t];
+    const uint32_t *next = a->order.out.pool + out->offset;
+    __builtin_prefetch(nr, 1);
+    __builtin_prefetch((const char *)nr + 64, 1);
+    __builtin_prefetch(&a->lives.at[task->live], 1);
+    __builtin_prefetch((const char *)&a->lives.at[task->live] + 64, 1);
+    for (uint32_t i = 0; i < out->n && i < 8; i++) {
+        __builtin_prefetch(&a->unmet[next[i]], 1);
+        __builtin_prefetch(&a->tasks[next[i]], 1);
+    }
+}
+
 uint64_t anneal_now(const struct anneal *a)
 {
     return a->now_ms;

@@ -40,6 +40,10 @@ void anneal_free(struct anneal *a);
  * -ERR_INVALID) nothing has changed.  A result of an attempt that is not live returns 0 and changes
  * history only. */
 int anneal_step(struct anneal *a, const struct event *ev, struct effects *fx, struct err *e);
+/* A result for this task will come soon: in a few events (far) or next but one (near).  Whoever has
+ * a batch of results says so ahead and spares each step its cache misses.  Changes nothing. */
+void anneal_expect_far(const struct anneal *a, uint32_t task);
+void anneal_expect_near(const struct anneal *a, uint32_t task);
 /* When the next timer is due; UINT64_MAX if none is armed. */
 uint64_t anneal_next_timer(const struct anneal *a);
 uint64_t anneal_now(const struct anneal *a);
