@@ -19,6 +19,8 @@ enum {
     BEAT_MS = 1000,
     STOP_GRACE_MS = 5000,
     BATCH = 256,
+    AHEAD = 32, /* messages that are read before the first of them is taken */
+    NEAR = 4,   /* of which so many are about to be */
     BEATS_AN_HOUR = 3600
 };
 
@@ -54,7 +56,7 @@ static void send_task(struct server *s, struct data_look *look, struct arena *me
     struct noderole_view nr;
     if (!anneal_task(s->engine, d->task, &t) ||
         !anneal_attempt_open(s->engine, d->task, d->attempt))
-        return; /* lost or stopped in the meantime */
+        return;                                               /* lost or stopped in the meantime */
     if (!t.noderole || (t.superseded_runs && d->asks == 0)) { /* nobody wants what it would do */
         refuse_task(s, d, "it was replaced before it was sent");
         return;
@@ -290,26 +292,20 @@ static void on_beat(struct server *s, const struct taskmsg *m)
 /* ---- the mailbox ---- */
 
 /* False: not now; the message must be kept. */
-static bool take(struct server *s, struct arena *mem, struct str text)
+static bool take(struct server *s, const struct taskmsg *m)
 {
-    struct taskmsg m;
-    struct err e;
-    if (taskmsg_parse(mem, text, &m, &e) < 0) {
-        log_err(LOG_WARN, "worker.message", &e);
-        return true;
-    }
-    switch (m.kind) {
+    switch (m->kind) {
     case TASKMSG_RESULT:
         if ((s->flying && commit_pending(s->commit) >= s->opts->group_events) ||
-            on_result(s, &m) < 0)
+            on_result(s, m) < 0)
             return false;
-        if (m.seq > s->ack_open)
-            s->ack_open = m.seq;
+        if (m->seq > s->ack_open)
+            s->ack_open = m->seq;
         return true;
-    case TASKMSG_LOG: attemptlog_append(s, m.task, m.attempt, m.chunk); return true;
+    case TASKMSG_LOG: attemptlog_append(s, m->task, m->attempt, m->chunk); return true;
     case TASKMSG_HELLO:
-    case TASKMSG_BEAT: on_beat(s, &m); return true;
-    case TASKMSG_FETCH: on_fetch(s, &m); return true;
+    case TASKMSG_BEAT: on_beat(s, m); return true;
+    case TASKMSG_FETCH: on_fetch(s, m); return true;
     case TASKMSG_TASK:
     case TASKMSG_CANCEL:
     case TASKMSG_ACK:
@@ -318,6 +314,35 @@ static bool take(struct server *s, struct arena *mem, struct str text)
     }
     log_line(LOG_WARN, "worker.message", LOGT("text", "not for a server"));
     return true;
+}
+
+/* Some messages ahead, so that the engine can be told whose results come next. */
+struct window {
+    struct taskmsg at[AHEAD];
+    bool sound[AHEAD]; /* others were said to be wrong and are dropped */
+    size_t n;
+};
+
+static void window_fill(struct server *s, struct window *w, struct arena *mem,
+                        const struct str *messages, size_t n)
+{
+    w->n = n < AHEAD ? n : AHEAD;
+    for (size_t i = 0; i < w->n; i++) {
+        struct err e;
+        w->sound[i] = taskmsg_parse(mem, messages[i], &w->at[i], &e) >= 0;
+        if (!w->sound[i])
+            log_err(LOG_WARN, "worker.message", &e);
+        else if (w->at[i].kind == TASKMSG_RESULT)
+            anneal_expect_far(s->engine, w->at[i].task);
+    }
+}
+
+static bool window_take(struct server *s, const struct window *w, size_t i)
+{
+    size_t next = i + NEAR;
+    if (next < w->n && w->sound[next] && w->at[next].kind == TASKMSG_RESULT)
+        anneal_expect_near(s->engine, w->at[next].task);
+    return take(s, &w->at[i]);
 }
 
 /* Nothing of what was answered needs a group: it can be acknowledged at once. */
@@ -334,12 +359,15 @@ void dispatch_deliver(void *arg, const struct str *messages, size_t n)
 {
     struct server *s = arg;
     SCOPED_ARENA(mem);
-    for (size_t i = 0; i < n; i++) {
-        bool waiting = s->inbox.n > 0; /* keep the order */
-        if (waiting || !take(s, &mem, messages[i]))
-            vec_push(&s->inbox, xstrndup(messages[i].s, messages[i].n));
-        if (i % BATCH == BATCH - 1)
-            arena_reset(&mem);
+    struct window w;
+    for (size_t from = 0; from < n; from += w.n) {
+        window_fill(s, &w, &mem, messages + from, n - from);
+        for (size_t i = 0; i < w.n; i++) {
+            bool waiting = s->inbox.n > 0; /* keep the order */
+            if (w.sound[i] && (waiting || !window_take(s, &w, i)))
+                vec_push(&s->inbox, xstrndup(messages[from + i].s, messages[from + i].n));
+        }
+        arena_reset(&mem);
     }
     acknowledge_idle(s);
 }
@@ -347,9 +375,21 @@ void dispatch_deliver(void *arg, const struct str *messages, size_t n)
 void dispatch_inbox(struct server *s)
 {
     SCOPED_ARENA(mem);
+    struct window w;
     size_t done = 0;
-    while (done < s->inbox.n && take(s, &mem, str_of(s->inbox.at[done])))
-        free(s->inbox.at[done++]);
+    bool go = true;
+    while (go && done < s->inbox.n) {
+        struct str texts[AHEAD];
+        size_t n = 0, i = 0;
+        for (; n < AHEAD && done + n < s->inbox.n; n++)
+            texts[n] = str_of(s->inbox.at[done + n]);
+        window_fill(s, &w, &mem, texts, n);
+        while (i < n && (go = !w.sound[i] || window_take(s, &w, i)))
+            i++;
+        for (size_t k = 0; k < i; k++)
+            free(s->inbox.at[done++]);
+        arena_reset(&mem);
+    }
     if (done > 0)
         memmove(s->inbox.at, s->inbox.at + done, (s->inbox.n - done) * sizeof *s->inbox.at);
     s->inbox.n -= done;
