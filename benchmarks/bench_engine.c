@@ -14,6 +14,7 @@
 #include "model/plan.h"
 #include "model/taskmsg.h"
 
+enum { ROUNDS = 5 };
 enum { NODES = 10000, PER_NODE = 10, TASKS = 10, DEPS = 4 };
 
 static uint64_t rng = 88172645463325252ull;
@@ -282,15 +283,21 @@ int main(void)
 {
     struct figures f = {0};
     struct effects fx = {0};
-    double bytes, rate, add, one, many, bytes_many, rate_many, add_many;
-    one = full_anneal(&fx, 1, &bytes, &rate, &add);
-    many = full_anneal(&fx, 1000, &bytes_many, &rate_many, &add_many);
-    double total_one = one + add, total_many = many + add_many;
+    double bytes, bytes_many, rate = 0, add = 0, one = 0, many = 0;
+    /* The best rate: what else the machine does only ever makes it slower.  The ratio over all
+     * rounds, which alternate: both sides have had the same luck. */
+    for (int i = 0; i < ROUNDS; i++) {
+        double r, apply, unused;
+        one += full_anneal(&fx, 1, &bytes, &r, &apply) + apply;
+        rate = r > rate ? r : rate;
+        add = i == 0 || apply < add ? apply : add;
+        many += full_anneal(&fx, 1000, &bytes_many, &unused, &apply) + apply;
+    }
     figure(&f, "engine.memory", bytes, AT_MOST, 120, "bytes/task", NULL);
-    figure(&f, "engine.transitions", rate / 1e6, AT_LEAST, 2.5, "M/s", NULL);
+    figure(&f, "engine.transitions", rate / 1e6, AT_LEAST, 2.5, "M/s, best of 5", NULL);
     figure_seen("engine.apply", add, "s for 1,000,000 tasks");
     figure_seen("engine.memory.extended", bytes_many, "bytes/task");
-    figure(&f, "engine.extensions", total_many / total_one, AT_MOST, 1.3, "x of one plan", NULL);
+    figure(&f, "engine.extensions", many / one, AT_MOST, 1.3, "x of one plan", NULL);
     loss(&f, &fx);
     effects_done(&fx);
     return f.missed ? 1 : 0;
