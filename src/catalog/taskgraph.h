@@ -1,0 +1,109 @@
+/* taskgraph.h - task graphs of a catalog: stages, groups and tasks that name each other and their
+ * nodes
+ *
+ * A graph is what the files of graphs/ of all barclamps say under one name, resolved: names are
+ * indexes of vertices, patterns are compiled, conditions are expressions.  Which nodes there are is
+ * not known here; planner/weave.h lays a graph over them.  docs/rfc/07-task-graphs.md.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef CATALOG_TASKGRAPH_H
+#define CATALOG_TASKGRAPH_H
+
+#include "catalog/catalog.h"
+
+struct expr; /* template/expr.h */
+
+enum vertex_kind { VERTEX_STAGE, VERTEX_GROUP, VERTEX_TASK };
+
+/* A word of a selector, or the name of a cross dependency. */
+enum word_kind { WORD_NAME, WORD_PATTERN, WORD_MASTER, WORD_SELF };
+struct graph_word {
+    uint8_t kind;
+    struct str text;     /* without the slashes of a pattern */
+    const void *pattern; /* regex_t, compiled with REG_EXTENDED | REG_NOSUB; NULL */
+};
+/* Which nodes: those that have one of the words among their names. */
+enum selector_kind {
+    SELECT_NONE, /* nothing was said */
+    SELECT_ALL,  /* "*": every node that has a name, the master not */
+    SELECT_WORDS,
+    SELECT_NULL, /* null: the place where stages are */
+};
+struct graph_selector {
+    uint8_t kind;
+    const struct graph_word *words;
+    uint32_t n;
+};
+/* Does a word match a name?  Patterns at the beginning of the name. */
+bool graph_word_matches(const struct graph_word *w, struct str name);
+
+struct graph_cross {
+    struct graph_word name;
+    struct graph_selector where; /* SELECT_ALL unless said */
+    bool any;                    /* policy: any */
+    struct catalog_where place;
+};
+
+struct graph_strategy {
+    uint8_t type; /* enum strategy */
+    bool given;
+    uint32_t amount;              /* 0: no limit */
+    const struct expr *amount_of; /* instead of it; NULL */
+    struct catalog_where where;
+};
+/* How many nodes of a group may fail: value, or floor(total * value / 100); negative: how many must
+ * succeed.  Not given: as many as there are, and the operation does not stop. */
+struct graph_tolerance {
+    bool given, percent;
+    int32_t value;
+};
+/* -1: never too many. */
+int64_t graph_tolerance_of(const struct graph_tolerance *t, uint32_t total);
+
+struct graph_test {
+    struct str cmd; /* "": none */
+    uint64_t timeout_ms;
+    uint32_t retries;
+};
+
+struct graph_vertex {
+    struct str id, type, version, description;
+    uint8_t kind; /* enum vertex_kind */
+    uint32_t barclamp;
+    bool same_node;              /* requires and required_for mean the same node only */
+    bool circles_limit;          /* a strategy in a circle becomes a limit */
+    struct graph_selector nodes; /* of a task or group */
+    const uint32_t *requires, *required_for, *tasks; /* vertices; tasks: of a group */
+    uint32_t n_requires, n_required_for, n_tasks;
+    const struct graph_cross *depends, *depended_by;
+    uint32_t n_depends, n_depended_by;
+    /* Instead of lists, where they depend on a node: expressions that give such lists. */
+    const struct expr *depends_of, *depended_by_of;
+    const struct expr *condition;   /* NULL: none; a constant false is one that is never true */
+    const struct value *parameters; /* a map; may hold expressions as {"expr": text} */
+    struct graph_strategy strategy;
+    struct graph_tolerance tolerance;
+    bool fail_on_error;
+    const struct str *reexecute_on, *refresh_on;
+    uint32_t n_reexecute_on, n_refresh_on;
+    struct graph_test test_pre, test_post;
+    uint64_t timeout_ms, interval_ms;
+    uint32_t retries;
+    const struct value *source; /* as written, for export and overlays */
+    struct catalog_where where;
+};
+
+struct catalog_graph {
+    struct str name;
+    const struct graph_vertex *vertices; /* in the order of files */
+    uint32_t n_vertices;
+    struct strmap by_id;
+};
+/* One item of such a list, {name, role or tags, policy}, as the reader takes it; everything lives
+ * in the arena, compiled patterns too.  ERR_INVALID. */
+int graph_cross_read(struct arena *a, const struct value *v, struct graph_cross *ret,
+                     struct err *e);
+const struct catalog_graph *catalog_graph_get(const struct catalog *c, struct str name);
+uint32_t catalog_graph_find(const struct catalog_graph *g, struct str id); /* CATALOG_NONE */
+
+#endif
