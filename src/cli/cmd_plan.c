@@ -178,7 +178,7 @@ static struct value *row_of(struct plan_run *p, const struct weave *w, uint32_t 
     value_put_int(a, row, "level", at->level + 1);
     value_put_text(a, row, "task", g->vertices[at->task].id.s);
     value_put_text(a, row, "node",
-                   at->kind == WEAVE_STAGE         ? NULL
+                   at->kind == WEAVE_STAGE      ? NULL
                    : at->node == p->req.n_nodes ? WEAVE_MASTER
                                                 : p->nodes.at[at->node].name.s);
     value_put_text(a, row, "role", at->role == WEAVE_NONE ? NULL : g->vertices[at->role].id.s);
@@ -190,9 +190,14 @@ static struct value *row_of(struct plan_run *p, const struct weave *w, uint32_t 
 
 static void table_print(struct plan_run *p, const struct weave *w)
 {
-    static const struct field fields[] = {
-        {"LEVEL", "level", SHOW_TEXT, COLUMN_RIGHT}, {"TASK", "task"}, {"NODE", "node"}, {"ROLE", "role"},
-        {"TYPE", "type"},                 {"BEFORE", "stage"}, {"REASON", "reason"}, {0}};
+    static const struct field fields[] = {{"LEVEL", "level", SHOW_TEXT, COLUMN_RIGHT},
+                                          {"TASK", "task"},
+                                          {"NODE", "node"},
+                                          {"ROLE", "role"},
+                                          {"TYPE", "type"},
+                                          {"BEFORE", "stage"},
+                                          {"REASON", "reason"},
+                                          {0}};
     struct value *list = value_list(&p->c->mem), *v = value_map(&p->c->mem);
     for (uint32_t i = 0; i < w->n; i++)
         if (w->vertices[w->order[i]].kind != WEAVE_JOIN)

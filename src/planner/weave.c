@@ -22,6 +22,7 @@ void weave_free(struct weave *w)
 {
     if (!w)
         return;
+    graph_patterns_free(w->patterns);
     arena_done(&w->mem);
     free(w);
 }
@@ -30,6 +31,7 @@ static struct weave *weave_new(const struct weave_request *req)
 {
     struct weave *w = xcalloc(1, sizeof *w);
     arena_init(&w->mem);
+    w->patterns = graph_patterns_new();
     w->graph = req->graph;
     w->n_nodes = req->n_nodes;
     return w;
@@ -50,6 +52,7 @@ static void weaving_done(struct weaving *x)
     strmap_done(&x->name_numbers);
     strmap_done(&x->patterns);
     strmap_done(&x->set_by_key);
+    strmap_done(&x->join_names);
     arena_done(&x->mem);
 }
 

@@ -126,6 +126,7 @@ struct weave {
     uint32_t n_levels;
     const uint32_t *base, *class_of;               /* by node: its first instance; its class */
     const struct weave_role *const *const *serves; /* by class and position on its nodes */
+    struct graph_patterns *patterns;               /* of dependencies that expressions gave */
     struct weave_limit *limits;
     uint32_t n_limits;
     struct weave_warning *warnings;

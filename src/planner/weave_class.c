@@ -116,7 +116,7 @@ static int crosses_of(struct weaving *x, const struct value *list, const struct 
     for (uint32_t i = 0; i < n; i++) {
         if (list->items[i].kind == VALUE_NULL)
             continue;
-        int rc = graph_cross_read(&x->w->mem, &list->items[i], &all[*ret_n], x->e);
+        int rc = graph_cross_read(&x->w->mem, x->w->patterns, &list->items[i], &all[*ret_n], x->e);
         if (rc < 0)
             return rc;
         (*ret_n)++;

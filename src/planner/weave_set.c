@@ -10,10 +10,22 @@
 
 #include "planner/weave_i.h"
 
+/* Names are ids for those who read a plan: the second of a name is "name#2". */
+static struct str name_once(struct weaving *x, struct str name)
+{
+    uintptr_t times = 0;
+    (void)strmap_get(&x->join_names, name, &times);
+    strmap_put(&x->join_names, name, times + 1);
+    if (!times)
+        return name;
+    return str_of(arena_printf(&x->w->mem, "%.*s#%u", (int)name.n, name.s, (unsigned)times + 1));
+}
+
 uint32_t weave_join_add(struct weaving *x, enum weave_join_kind kind, uint32_t group,
                         struct str name)
 {
-    vec_push(&x->joins, ((struct weave_join){.kind = (uint8_t)kind, .group = group, .name = name}));
+    vec_push(&x->joins, ((struct weave_join){
+                            .kind = (uint8_t)kind, .group = group, .name = name_once(x, name)}));
     return x->w->n_stages + x->w->n_tasks + (uint32_t)x->joins.n - 1;
 }
 

@@ -27,8 +27,7 @@ static struct str name_of(struct writer *o, uint32_t v)
     struct str id = w->graph->vertices[at->task].id;
     if (at->kind == WEAVE_STAGE)
         return id;
-    struct str node = at->node == w->n_nodes ? str_of(WEAVE_MASTER)
-                                             : o->req->nodes[at->node].name;
+    struct str node = at->node == w->n_nodes ? str_of(WEAVE_MASTER) : o->req->nodes[at->node].name;
     o->name.len = 0;
     buf_put(&o->name, id.s, id.n);
     buf_putc(&o->name, '/');
@@ -178,10 +177,10 @@ void weave_write_plain_dot(struct buf *b, const struct catalog_graph *g)
         buf_printf(b, "  v%u [label=", v);
         label_put(b, p.names[v]);
         buf_printf(b, "%s];\n",
-                   !known                                  ? ", fillcolor=\"#ffcdd2\""
-                   : g->vertices[v].kind == VERTEX_STAGE   ? ", shape=octagon, fillcolor=\"#bbdefb\""
-                   : g->vertices[v].kind == VERTEX_GROUP   ? ", shape=folder, fillcolor=\"#c8e6c9\""
-                                                           : "");
+                   !known                                ? ", fillcolor=\"#ffcdd2\""
+                   : g->vertices[v].kind == VERTEX_STAGE ? ", shape=octagon, fillcolor=\"#bbdefb\""
+                   : g->vertices[v].kind == VERTEX_GROUP ? ", shape=folder, fillcolor=\"#c8e6c9\""
+                                                         : "");
     }
     for (uint32_t i = 0; i < p.n_edges; i++)
         buf_printf(b, "  v%u -> v%u;\n", p.edges[i].from, p.edges[i].to);

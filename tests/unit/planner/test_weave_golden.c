@@ -1,0 +1,472 @@
+/* test_weave_golden.c - facts about Fuel's graphs, found through ANNEAL_TEST_DATA
+ *
+ * Suites expand, partial_run, seed_examples, subgraph, task_filters, resolve_roles and priorities.
+ * Where a case says by a note that the old program was wrong, what the note says is expected.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tap.h"
+
+#include "base/sort.h"
+#include "base/text.h"
+#include "catalog/taskgraph.h"
+#include "weave_bed.h"
+
+static const char imported[] = "barclamp: t\nlenient: true\ngraphs: {requires: same-node}\n";
+static const char native[] = "barclamp: t\n";
+
+struct tally {
+    unsigned ran, passed;
+};
+
+static const char *text_at(const struct value *v, const char *key)
+{
+    return value_as_text(value_get(v, key), "");
+}
+
+static struct str json_of(struct arena *a, const struct value *v)
+{
+    SCOPED_BUF(b);
+    json_write(&b, v, 0);
+    return (struct str){arena_strndup(a, b.data, b.len), b.len};
+}
+
+static bool says(const struct value *list, const char *text)
+{
+    for (uint32_t i = 0; list && i < list->n; i++)
+        if (!strcmp(value_as_text(&list->items[i], ""), text))
+            return true;
+    return false;
+}
+
+/* --- nodes --- */
+
+/* {"uid": ["tag", ...]} */
+static void nodes_by_uid(struct weave_bed *b, const struct value *nodes, bool deployed)
+{
+    for (uint32_t i = 0; nodes && i < nodes->n; i++) {
+        const struct member *m = &nodes->members[i];
+        const char *names = "";
+        for (uint32_t k = 0; k < m->v.n; k++)
+            names = arena_printf(&b->mem, "%s %s", names, value_as_text(&m->v.items[k], ""));
+        bed_node(b, m->key, names);
+        b->nodes.at[b->nodes.n - 1].deployed = deployed;
+    }
+}
+
+/* {"role": ["node", ...]}, in the order in which nodes are named. */
+static void nodes_by_role(struct weave_bed *b, const struct value *roles)
+{
+    for (uint32_t i = 0; i < roles->n; i++)
+        for (uint32_t k = 0; k < roles->members[i].v.n; k++)
+            bed_node(b, value_as_text(&roles->members[i].v.items[k], ""), roles->members[i].key);
+}
+
+/* --- expand --- */
+
+struct conditions {
+    struct weave_bed *bed;
+    const struct value *false_on;
+};
+
+static int condition_is(void *ctx, uint32_t task, uint32_t node, struct err *e)
+{
+    const struct conditions *k = ctx;
+    (void)e;
+    for (uint32_t i = 0; k->false_on && i < k->false_on->n; i++) {
+        const struct value *pair = &k->false_on->items[i];
+        if (str_is(k->bed->graph->vertices[task].id, value_as_text(&pair->items[0], "")) &&
+            node < k->bed->nodes.n &&
+            str_is(k->bed->nodes.at[node].name, value_as_text(&pair->items[1], "")))
+            return 0;
+    }
+    return 1;
+}
+
+/* Every task gets a condition, so that it is asked for. */
+static struct str tasks_with_conditions(struct arena *a, const struct value *tasks)
+{
+    struct value *list = value_list(a);
+    for (uint32_t i = 0; i < tasks->n; i++) {
+        struct value *t = value_copy(a, &tasks->items[i]);
+        const char *type = text_at(t, "type");
+        if (strcmp(type, "stage") && strcmp(type, "group") && strcmp(type, "role"))
+            value_put_text(a, t, "condition", "true");
+        value_add(a, list, t);
+    }
+    return json_of(a, list);
+}
+
+static void edge_note(struct strmap *edges, struct arena *a, const char *from, const char *to)
+{
+    strmap_put(edges, str_of(arena_printf(a, "%s > %s", from, to)), 1);
+}
+
+/* "task/null" is a stage, which we call by its id. */
+static const char *ref_of(struct arena *a, const char *ref)
+{
+    size_t n = strlen(ref);
+    return n > 5 && !strcmp(ref + n - 5, "/null") ? arena_strndup(a, ref, n - 5) : ref;
+}
+
+static void edges_wanted(struct arena *a, const struct value *by_node, struct strmap *edges)
+{
+    for (uint32_t i = 0; i < by_node->n; i++)
+        for (uint32_t k = 0; k < by_node->members[i].v.n; k++) {
+            const struct value *t = &by_node->members[i].v.items[k];
+            const char *me = ref_of(
+                a, arena_printf(a, "%s/%s", text_at(t, "id"), by_node->members[i].key));
+            const struct value *before = value_get(t, "requires");
+            const struct value *after = value_get(t, "required_for");
+            for (uint32_t n = 0; before && n < before->n; n++)
+                edge_note(edges, a, ref_of(a, value_as_text(&before->items[n], "")), me);
+            for (uint32_t n = 0; after && n < after->n; n++)
+                edge_note(edges, a, me, ref_of(a, value_as_text(&after->items[n], "")));
+        }
+}
+
+static void edges_woven(struct weave_bed *b, struct strmap *edges)
+{
+    uint32_t *ids = arena_new(&b->mem, uint32_t, b->w->n);
+    for (uint32_t v = 0; v < b->w->n_stages + b->w->n_tasks; v++) {
+        uint32_t n = weave_plain_deps(b->w, v, ids, b->w->n);
+        for (uint32_t i = 0; i < n; i++)
+            edge_note(edges, &b->mem, weave_vertex_name(b->w, &b->req, ids[i], &b->mem).s,
+                      weave_vertex_name(b->w, &b->req, v, &b->mem).s);
+    }
+}
+
+static bool same_keys(const struct strmap *x, const struct strmap *y)
+{
+    bool same = x->live == y->live;
+    for (size_t i = 0; i < x->n; i++)
+        same = same && strmap_get(y, str_of(x->at[i].key), NULL);
+    return same;
+}
+
+static bool types_same(struct weave_bed *b, const struct value *by_node)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < by_node->n; i++)
+        for (uint32_t k = 0; k < by_node->members[i].v.n; k++, n++) {
+            const struct value *t = &by_node->members[i].v.items[k];
+            uint32_t v = bed_find(b,
+                                  ref_of(&b->mem, arena_printf(&b->mem, "%s/%s", text_at(t, "id"),
+                                                               by_node->members[i].key)));
+            if (v == WEAVE_NONE)
+                return false;
+            bool out = b->w->vertices[v].reason != WEAVE_RUN ||
+                       b->w->vertices[v].kind == WEAVE_STAGE;
+            if (out != !strcmp(text_at(t, "type"), "skipped"))
+                return false;
+        }
+    return n == b->w->n_stages + b->w->n_tasks;
+}
+
+/* The expected result of this case is a circle: that it is told, and who is in it, is what we hold
+ * against it. */
+static bool expand_circle(struct weave_bed *b)
+{
+    return bed_weave(b) == -ERR_CONFLICT && strstr(b->err.text, "task3/1") &&
+           strstr(b->err.text, "task3/3");
+}
+
+/* The first node of those that run it, as the note says. */
+static bool expand_any(struct weave_bed *b)
+{
+    return bed_weave(b) == 0 && !strcmp(bed_deps(b, "ntp-client/1"), "ntp-server/2");
+}
+
+static bool run_expand(struct weave_bed *b, const struct value *c)
+{
+    const struct value *in = value_get(c, "in"), *out = value_get(c, "out");
+    struct conditions k = {b, value_get(in, "false_on")};
+    nodes_by_uid(b, value_get(in, "nodes"), false);
+    if (!bed_graph(b, imported, tasks_with_conditions(&b->mem, value_get(in, "tasks"))))
+        return false;
+    b->req.condition = condition_is;
+    b->req.ctx = &k;
+    if (!strcmp(text_at(c, "name"), "integration"))
+        return expand_circle(b);
+    if (!strcmp(text_at(c, "name"), "policy_any_single_edge"))
+        return expand_any(b);
+    if (bed_weave(b) < 0)
+        return false;
+    struct strmap want = {0}, got = {0};
+    edges_wanted(&b->mem, value_get(out, "tasks"), &want);
+    edges_woven(b, &got);
+    bool good = same_keys(&want, &got) && types_same(b, value_get(out, "tasks"));
+    strmap_done(&want);
+    strmap_done(&got);
+    return good;
+}
+
+/* --- seed_examples --- */
+
+/* Nodes by the level of their first task: a wave is those of one level. */
+static bool waves_are(struct weave_bed *b, const struct value *waves)
+{
+    uint32_t last = 0, seen = 0;
+    for (uint32_t i = 0; i < waves->n; i++) {
+        uint32_t level = WEAVE_NONE;
+        for (uint32_t k = 0; k < waves->items[i].n; k++) {
+            const char *name = value_as_text(&waves->items[i].items[k], "");
+            uint32_t first = WEAVE_NONE;
+            for (uint32_t v = b->w->n_stages; v < b->w->n_stages + b->w->n_tasks; v++) {
+                const struct weave_vertex *at = &b->w->vertices[v];
+                if (at->node < b->nodes.n && str_is(b->nodes.at[at->node].name, name) &&
+                    at->level < first)
+                    first = at->level;
+            }
+            seen++;
+            if (first == WEAVE_NONE || (level != WEAVE_NONE && level != first))
+                return false;
+            level = first;
+        }
+        if (i && level <= last)
+            return false;
+        last = level;
+    }
+    return seen == b->nodes.n;
+}
+
+static bool order_is(struct weave_bed *b, const struct value *order)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < b->w->n; i++) {
+        uint32_t v = b->w->order[i];
+        if (b->w->vertices[v].kind == WEAVE_TASK &&
+            (at >= order->n || strcmp(weave_vertex_name(b->w, &b->req, v, &b->mem).s,
+                                      value_as_text(&order->items[at++], ""))))
+            return false;
+    }
+    return at == order->n;
+}
+
+static bool run_seed(struct weave_bed *b, const struct value *c)
+{
+    const struct value *in = value_get(c, "in"), *out = value_get(c, "out");
+    nodes_by_role(b, value_get(in, "nodes"));
+    /* An excerpt may name a stage that it does not show. */
+    struct value *tasks = value_copy(&b->mem, value_get(in, "tasks"));
+    if (!strcmp(text_at(c, "name"), "alternative_tasks_as_roles")) {
+        struct value *deploy = value_map(&b->mem);
+        value_put_text(&b->mem, deploy, "id", "deploy");
+        value_put_text(&b->mem, deploy, "type", "stage");
+        value_add(&b->mem, tasks, deploy);
+    }
+    if (!bed_graph(b, native, json_of(&b->mem, tasks)) || bed_weave(b) < 0)
+        return false;
+    const struct value *waves = value_get(out, "waves");
+    return waves ? waves_are(b, waves) : order_is(b, value_get(out, "order"));
+}
+
+/* --- partial_run: edges are of instances, so they come as data of each node --- */
+
+struct parts {
+    struct weave_bed *bed;
+    const struct value *edges;
+    const struct value *sync; /* nodes whose tasks are stages */
+    struct expr_var var;
+    struct expr_scope scope;
+};
+
+static void ref_split(const char *ref, struct str *ret_task, struct str *ret_node)
+{
+    const char *slash = strchr(ref, '/');
+    *ret_task = (struct str){ref, (size_t)(slash - ref)};
+    *ret_node = str_of(slash + 1);
+}
+
+static void item_add(struct parts *p, struct value *lists, struct str task, const char *other)
+{
+    struct arena *a = &p->bed->mem;
+    struct str name, node;
+    ref_split(other, &name, &node);
+    struct value *item = value_map(a);
+    value_set(a, item, "name", value_str(a, name));
+    value_set(a, item, "role", str_is(node, "sync_node") ? value_null(a) : value_str(a, node));
+    const struct value *had = value_get_str(lists, task);
+    struct value *list = had ? value_copy(a, had) : value_list(a);
+    value_add(a, list, item);
+    value_set_str(a, lists, task, list);
+}
+
+static const struct expr_scope *parts_scope(void *ctx, uint32_t node)
+{
+    struct parts *p = ctx;
+    struct arena *a = &p->bed->mem;
+    struct value *data = value_map(a), *before = value_map(a), *after = value_map(a);
+    struct str me = node < p->bed->nodes.n ? p->bed->nodes.at[node].name : str_of("");
+    for (uint32_t i = 0; i < p->edges->n; i++) {
+        const char *from = value_as_text(&p->edges->items[i].items[0], "");
+        const char *to = value_as_text(&p->edges->items[i].items[1], "");
+        struct str task, at;
+        ref_split(to, &task, &at);
+        if (str_eq(at, me))
+            item_add(p, before, task, from);
+        ref_split(from, &task, &at);
+        if (str_eq(at, me) && strstr(to, "/sync_node"))
+            item_add(p, after, task, to);
+    }
+    value_set(a, data, "before", before);
+    value_set(a, data, "after", after);
+    p->var = (struct expr_var){str_of("data"), data};
+    p->scope = (struct expr_scope){.vars = &p->var, .n = 1};
+    return &p->scope;
+}
+
+static struct str parts_graph(struct arena *a, const struct value *nodes)
+{
+    struct value *list = value_list(a), *seen = value_map(a);
+    for (uint32_t i = 0; i < nodes->n; i++)
+        for (uint32_t k = 0; k < nodes->members[i].v.n; k++) {
+            const char *id = value_as_text(&nodes->members[i].v.items[k], "");
+            bool stage = !strcmp(nodes->members[i].key, "sync_node");
+            if (value_get(seen, id))
+                continue;
+            value_put_bool(a, seen, id, true);
+            struct value *t = value_map(a), *roles = value_list(a);
+            for (uint32_t n = 0; n < nodes->n; n++)
+                if (says(&nodes->members[n].v, id))
+                    value_add(a, roles, value_text(a, nodes->members[n].key));
+            value_put_text(a, t, "id", id);
+            value_put_text(a, t, "type", stage ? "stage" : "puppet");
+            if (!stage) {
+                struct value *x = value_map(a), *y = value_map(a);
+                value_set(a, t, "role", roles);
+                value_put_text(a, x, "expr",
+                               arena_printf(a, "data.before['%s'] | default([])", id));
+                value_put_text(a, y, "expr", arena_printf(a, "data.after['%s'] | default([])", id));
+                value_set(a, t, "cross_depends", x);
+                value_set(a, t, "cross_depended_by", y);
+            }
+            value_add(a, list, t);
+        }
+    return json_of(a, list);
+}
+
+static void words_take(struct arena *a, const struct value *list, const struct str **ret,
+                       uint32_t *ret_n)
+{
+    struct str *words = arena_new(a, struct str, list ? list->n : 0);
+    *ret_n = list ? list->n : 0;
+    for (uint32_t i = 0; i < *ret_n; i++)
+        words[i] = str_of(value_as_text(&list->items[i], ""));
+    *ret = words;
+}
+
+static bool runs_are(struct weave_bed *b, const struct value *run)
+{
+    uint32_t n = 0;
+    for (uint32_t v = 0; v < b->w->n_stages + b->w->n_tasks; v++) {
+        const struct weave_vertex *at = &b->w->vertices[v];
+        const char *name = weave_vertex_name(b->w, &b->req, v, &b->mem).s;
+        if (at->kind == WEAVE_STAGE)
+            continue; /* it runs nothing */
+        if ((at->reason == WEAVE_RUN) != says(run, name))
+            return false;
+        n += at->reason == WEAVE_RUN;
+    }
+    return n > 0;
+}
+
+/* Ranges are looked at through words: who is meant by task/1,3-5. */
+static bool run_range(struct weave_bed *b, const struct value *in, const struct value *out)
+{
+    const struct value *sane = value_get(out, "sane");
+    for (int i = 0; i < 8; i++)
+        bed_node(b, arena_printf(&b->mem, "%d", i), "r");
+    bed_node(b, "a", "r");
+    bed_node(b, "b", "r");
+    if (!bed_graph(b, native, str_of("[{id: t, type: shell, role: r}]")))
+        return false;
+    struct str word = str_of(arena_printf(&b->mem, "t/%s", text_at(in, "range")));
+    struct weave_pick pick = {.only = &word, .n_only = 1};
+    b->req.pick = &pick;
+    if (bed_weave(b) < 0)
+        return false;
+    for (uint32_t v = b->w->n_stages; v < b->w->n_stages + b->w->n_tasks; v++) {
+        const struct weave_vertex *at = &b->w->vertices[v];
+        if ((at->reason == WEAVE_RUN) != says(sane, b->nodes.at[at->node].name.s))
+            return false;
+    }
+    return true;
+}
+
+static bool run_partial(struct weave_bed *b, const struct value *c)
+{
+    const struct value *in = value_get(c, "in"), *out = value_get(c, "out");
+    if (value_get(in, "range"))
+        return run_range(b, in, out);
+    const struct value *nodes = value_get(in, "nodes"), *parts = value_get(in, "subgraphs");
+    struct parts p = {.bed = b, .edges = value_get(in, "edges")};
+    for (uint32_t i = 0; i < nodes->n; i++)
+        if (strcmp(nodes->members[i].key, "sync_node"))
+            bed_node(b, nodes->members[i].key, nodes->members[i].key);
+    struct weave_part list[4];
+    struct weave_pick pick = {.parts = list, .n_parts = parts->n};
+    for (uint32_t i = 0; i < parts->n && i < 4; i++) {
+        words_take(&b->mem, value_get(&parts->items[i], "start"), &list[i].starts,
+                   &list[i].n_starts);
+        words_take(&b->mem, value_get(&parts->items[i], "end"), &list[i].ends, &list[i].n_ends);
+    }
+    b->req.pick = &pick;
+    b->req.scope = parts_scope;
+    b->req.ctx = &p;
+    return bed_graph(b, native, parts_graph(&b->mem, nodes)) && bed_weave(b) == 0 &&
+           runs_are(b, value_get(out, "run"));
+}
+
+/* --- all --- */
+
+typedef bool case_f(struct weave_bed *b, const struct value *c);
+
+static struct value *suite_read(struct arena *a, const char *data, const char *name)
+{
+    const char *path = arena_printf(a, "%s/golden/fuel/%s.json", data, name);
+    FILE *f = fopen(path, "r");
+    SCOPED_BUF(text);
+    char chunk[65536];
+    struct value *v = NULL;
+    struct err e;
+    if (!f)
+        return NULL;
+    for (size_t n; (n = fread(chunk, 1, sizeof chunk, f)) > 0;)
+        buf_put(&text, chunk, n);
+    fclose(f);
+    if (json_parse(a, arena_strndup(a, text.data, text.len), text.len, NULL, &v, &e) < 0)
+        ok(false, "%s: %s", path, e.text);
+    return v;
+}
+
+static void run_suite(const char *data, const char *name, case_f *run)
+{
+    SCOPED_ARENA(mem);
+    struct tally t = {0};
+    const struct value *suite = suite_read(&mem, data, name);
+    const struct value *cases = value_get(suite, "cases");
+    if (!suite) {
+        skip("the facts about Fuel are not here");
+        return;
+    }
+    for (uint32_t i = 0; i < cases->n; i++) {
+        struct weave_bed b;
+        bed_init(&b);
+        bool good = run(&b, &cases->items[i]);
+        t.ran++;
+        t.passed += ok(good, "%s: %s%s%s", name, text_at(&cases->items[i], "name"),
+                       b.err.text[0] && !good ? ": " : "", good ? "" : b.err.text);
+        bed_done(&b);
+    }
+    note("%s: %u cases ran, %u passed, 0 excepted, 0 skipped", name, t.ran, t.passed);
+}
+
+int main(void)
+{
+    const char *data = getenv("ANNEAL_TEST_DATA");
+    data = data ? data : "../shared";
+    run_suite(data, "expand", run_expand);
+    run_suite(data, "seed_examples", run_seed);
+    run_suite(data, "partial_run", run_partial);
+    return tap_done();
+}
