@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "cli/cli_i.h"
 #include "cli/table_i.h"
-#include "model/selector.h"
 #include "planner/weave.h"
 #include "planner/weave_write.h"
 #include "template/expr.h"
@@ -208,6 +208,27 @@ static void table_print(struct plan_run *p, const struct weave *w)
             text_count(p->nodes.n, "node").s, text_count(w->n_levels, "level").s);
 }
 
+static int node_print(struct plan_run *p, const struct weave *w, const char *name, struct err *e)
+{
+    SCOPED_BUF(text);
+    uint32_t node = 0;
+    struct value *v;
+    while (node < p->nodes.n && !str_is(p->nodes.at[node].name, name))
+        node++;
+    if (node == p->nodes.n && strcmp(name, WEAVE_MASTER) != 0) {
+        err_set(e, ERR_NOT_FOUND, "--node-file %s: no node is called so", name);
+        return err_hint(e, "the names are those of %s", cli_option(p->c, "nodes"));
+    }
+    weave_write_node(&text, w, &p->req, node);
+    int rc = json_parse(&p->c->mem, text.data, text.len, NULL, &v, e);
+    if (rc < 0)
+        return rc;
+    if (p->c->format != OUT_JSON)
+        p->c->format = OUT_YAML;
+    (void)cli_print_data(p->c, v, "tasks");
+    return 0;
+}
+
 static void plan_print(struct plan_run *p, const struct weave *w)
 {
     SCOPED_BUF(text);
@@ -270,9 +291,13 @@ static int plan_make(struct plan_run *p, struct err *e)
     p->req.condition = cli_has(p->c, "conditions") ? condition_of : NULL;
     p->req.ctx = p;
     p->req.limit_circles = cli_has(p->c, "limit-circles");
-    if ((rc = weave_make(&p->req, &w, e)) >= 0)
-        plan_print(p, w);
-    return rc;
+    const char *node = cli_option(p->c, "node-file");
+    if ((rc = weave_make(&p->req, &w, e)) < 0)
+        return rc;
+    if (node)
+        return node_print(p, w, node, e);
+    plan_print(p, w);
+    return 0;
 }
 
 int cmd_plan(struct cli *c, struct err *e)

@@ -482,8 +482,10 @@ const struct cli_verb cli_verbs[] = {
                   FLAG("conditions", 0, "evaluate conditions; without it all are true"),
                   FLAG("limit-circles", 0, "strategies that dependencies contradict become limits"),
                   FLAG("roles", 0, "the graph as it is written, for Graphviz"),
-                  {"output", "FORMAT", KIND_WORD, 0, 'o', "table, json, dot or stages",
-                   "table|json|dot|stages"}),
+                  OPT("node-file", "NODE", KIND_TEXT,
+                      "the part of one node, with priorities, as YAML or JSON"),
+                  {"output", "FORMAT", KIND_WORD, 0, 'o', "table, json, yaml, dot or stages",
+                   "table|json|yaml|dot|stages"}),
      .about = "A WORD is a task, a stage or a group; TASK/NODE and TASK/1,3-5 are single ones.  "
               "What is left out keeps its place in the order.  Exits with 6 if tasks wait for each "
               "other in a circle.",

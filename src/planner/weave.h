@@ -149,6 +149,8 @@ struct str weave_vertex_name(const struct weave *w, const struct weave_request *
                              struct arena *a);
 /* The same edges without joins: the instances and stages that v waits for, itself never; sorted. */
 uint32_t weave_plain_deps(const struct weave *w, uint32_t v, uint32_t *ret, uint32_t max);
+/* By vertex: 100, 200 ...; see weave_priority.c. */
+void weave_priorities(const struct weave *w, uint32_t *ret);
 /* All groups that an instance serves; the one that owns it is the first. */
 const struct weave_role *weave_serves(const struct weave *w, uint32_t v);
 

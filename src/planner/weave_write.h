@@ -13,6 +13,10 @@
  * "reason"}], "limits", "warnings", "levels"}; in an order in which each comes after all that it
  * requires. */
 void weave_write_json(struct buf *b, const struct weave *w, const struct weave_request *req);
+/* What one node has to do, in the shape of the specification: {"tasks": [{"id", "priority", "type",
+ * "uids", "parameters"}]}, by priority. */
+void weave_write_node(struct buf *b, const struct weave *w, const struct weave_request *req,
+                      uint32_t node);
 /* Graphviz: instances and joins; the graph as it is written. */
 void weave_write_dot(struct buf *b, const struct weave *w, const struct weave_request *req);
 void weave_write_plain_dot(struct buf *b, const struct catalog_graph *g);

@@ -419,6 +419,174 @@ static bool run_partial(struct weave_bed *b, const struct value *c)
            runs_are(b, value_get(out, "run"));
 }
 
+/* --- task_filters: one node of the group in question, or nodes as given --- */
+
+static bool tasks_run_in(struct weave_bed *b, const struct value *wanted)
+{
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < b->w->n; i++) {
+        const struct weave_vertex *v = &b->w->vertices[b->w->order[i]];
+        if (v->kind != WEAVE_TASK || v->reason != WEAVE_RUN)
+            continue;
+        if (at >= wanted->n ||
+            !str_is(b->graph->vertices[v->task].id, value_as_text(&wanted->items[at++], "")))
+            return false;
+    }
+    return at == wanted->n;
+}
+
+static bool has_reason(struct weave_bed *b, const struct value *ids, bool run)
+{
+    for (uint32_t i = 0; ids && i < ids->n; i++)
+        for (uint32_t v = b->w->n_stages; v < b->w->n_stages + b->w->n_tasks; v++)
+            if (str_is(b->graph->vertices[b->w->vertices[v].task].id,
+                       value_as_text(&ids->items[i], "")) &&
+                (b->w->vertices[v].reason == WEAVE_RUN) != run)
+                return false;
+    return true;
+}
+
+static bool types_by_node(struct weave_bed *b, const struct value *types)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < types->n; i++)
+        for (uint32_t k = 0; k < types->members[i].v.n; k++, n++) {
+            const struct member *m = &types->members[i].v.members[k];
+            uint32_t v = bed_find(b, arena_printf(&b->mem, "%s/%s", m->key, types->members[i].key));
+            bool out = !strcmp(value_as_text(&m->v, ""), "skipped");
+            if (v == WEAVE_NONE || out != (b->w->vertices[v].reason != WEAVE_RUN))
+                return false;
+        }
+    return n == b->w->n_tasks;
+}
+
+/* {"run": {node: [ids]}, "present": {node: [ids]}} */
+static bool members_run(struct weave_bed *b, const struct value *out)
+{
+    for (uint32_t v = b->w->n_stages; v < b->w->n_stages + b->w->n_tasks; v++) {
+        const struct weave_vertex *at = &b->w->vertices[v];
+        const char *node = b->nodes.at[at->node].name.s, *id = b->graph->vertices[at->task].id.s;
+        if (!says(value_get(value_get(out, "present"), node), id) ||
+            says(value_get(value_get(out, "run"), node), id) != (at->reason == WEAVE_RUN))
+            return false;
+    }
+    return b->w->n_tasks == 3;
+}
+
+/* Without nodes of its own a case is about one node that every task is for. */
+static struct str for_everybody(struct arena *a, const struct value *tasks)
+{
+    struct value *list = value_list(a);
+    for (uint32_t i = 0; i < tasks->n; i++) {
+        struct value *t = value_map(a);
+        for (uint32_t k = 0; k < tasks->items[i].n; k++)
+            if (strcmp(tasks->items[i].members[k].key, "skipped"))
+                value_set(a, t, tasks->items[i].members[k].key, &tasks->items[i].members[k].v);
+        if (strcmp(text_at(t, "type"), "stage"))
+            value_put_text(a, t, "role", "all");
+        value_add(a, list, t);
+    }
+    return json_of(a, list);
+}
+
+static bool run_filters(struct weave_bed *b, const struct value *c)
+{
+    const struct value *in = value_get(c, "in"), *out = value_get(c, "out");
+    const struct value *tasks = value_get(in, "tasks"), *ids = value_get(in, "ids");
+    const char *group = value_as_text(value_get(in, "group"), NULL);
+    struct weave_pick pick = {0};
+    struct weave_part part = {0};
+    struct str start = str_of(text_at(in, "start")), end = str_of(text_at(in, "end"));
+    words_take(&b->mem, ids ? ids : value_get(in, "only"), &pick.only, &pick.n_only);
+    words_take(&b->mem, value_get(in, "events"), &pick.events, &pick.n_events);
+    if (start.n) {
+        part = (struct weave_part){&start, &end, 1, 1};
+        pick.parts = &part;
+        pick.n_parts = 1;
+    }
+    bool given = value_get(in, "nodes") || value_get(in, "deploy_nodes");
+    nodes_by_uid(b, value_get(in, "nodes"), false);
+    nodes_by_uid(b, value_get(in, "deploy_nodes"), false);
+    nodes_by_uid(b, value_get(in, "affected_nodes"), true);
+    if (group)
+        bed_node(b, "n", group);
+    else if (!given)
+        bed_node(b, "n", "all");
+    if (!given)
+        b->nodes.at[0].deployed = true;
+    b->req.pick = &pick;
+    struct str text = group || given ? json_of(&b->mem, tasks) : for_everybody(&b->mem, tasks);
+    if (!bed_graph(b, imported, text) || bed_weave(b) < 0)
+        return false;
+    if (group)
+        return tasks_run_in(b, value_get(out, "group_tasks")) &&
+               has_reason(b, value_get(out, "skipped_include"), false);
+    if (value_get(out, "types"))
+        return types_by_node(b, value_get(out, "types"));
+    if (ids)
+        return members_run(b, out);
+    const struct value *run = value_get(out, "run");
+    return tasks_run_in(b, run ? run : value_get(out, "vertices")) &&
+           has_reason(b, value_get(out, "skipped"), false);
+}
+
+/* --- priorities: a task for each group, and its number on each node --- */
+
+static bool run_priorities(struct weave_bed *b, const struct value *c)
+{
+    const struct value *in = value_get(c, "in"), *groups = value_get(in, "groups");
+    const struct value *nodes = value_get(in, "nodes"), *want;
+    struct value *list = value_list(&b->mem), *stage;
+    static const char *const stages[] = {"deploy_start", "deploy_end"};
+    for (int i = 0; i < 2; i++) {
+        stage = value_map(&b->mem);
+        value_put_text(&b->mem, stage, "id", stages[i]);
+        value_put_text(&b->mem, stage, "type", "stage");
+        value_add(&b->mem, list, stage);
+    }
+    for (uint32_t i = 0; i < groups->n; i++) {
+        struct value *t = value_map(&b->mem), *g = value_copy(&b->mem, &groups->items[i]);
+        struct value *plain = value_map(&b->mem);
+        for (uint32_t k = 0; k < g->n; k++) /* tasks of the real file that are not here */
+            if (strcmp(g->members[k].key, "tasks"))
+                value_set(&b->mem, plain, g->members[k].key, &g->members[k].v);
+        value_put_text(&b->mem, t, "id",
+                       arena_printf(&b->mem, "t-%s", text_at(&groups->items[i], "id")));
+        value_put_text(&b->mem, t, "type", "shell");
+        value_set(&b->mem, t, "role", value_get(&groups->items[i], "role"));
+        value_add(&b->mem, list, plain);
+        value_add(&b->mem, list, t);
+    }
+    for (uint32_t i = 0; i < nodes->n; i++) { /* a node is there once, with all its roles */
+        const char *uid = value_as_text(&nodes->items[i].items[0], ""), *names = "";
+        bool known = false;
+        for (size_t k = 0; k < b->nodes.n; k++)
+            known |= str_is(b->nodes.at[k].name, uid);
+        for (uint32_t k = i; k < nodes->n && !known; k++)
+            if (!strcmp(value_as_text(&nodes->items[k].items[0], ""), uid))
+                names = arena_printf(&b->mem, "%s %s", names,
+                                     value_as_text(&nodes->items[k].items[1], ""));
+        if (!known)
+            bed_node(b, uid, names);
+    }
+    if (!bed_graph(b, native, json_of(&b->mem, list)) || bed_weave(b) < 0)
+        return false;
+    uint32_t *got = arena_new(&b->mem, uint32_t, b->w->n);
+    weave_priorities(b->w, got);
+    want = value_get(value_get(c, "out"), "priorities");
+    for (uint32_t i = 0; i < want->n; i++) {
+        const struct value *row = &want->items[i];
+        uint32_t v = bed_find(b, arena_printf(&b->mem, "t-%s/%s", value_as_text(&row->items[1], ""),
+                                              value_as_text(&row->items[0], "")));
+        if (v == WEAVE_NONE || got[v] != (uint32_t)value_as_int(&row->items[2], 0)) {
+            err_set(&b->err, ERR_INVALID, "%s %s: %u", value_as_text(&row->items[1], ""),
+                    value_as_text(&row->items[0], ""), v == WEAVE_NONE ? 0 : got[v]);
+            return false;
+        }
+    }
+    return want->n > 0;
+}
+
 /* --- all --- */
 
 typedef bool case_f(struct weave_bed *b, const struct value *c);
@@ -470,5 +638,7 @@ int main(void)
     run_suite(data, "expand", run_expand);
     run_suite(data, "seed_examples", run_seed);
     run_suite(data, "partial_run", run_partial);
+    run_suite(data, "task_filters", run_filters);
+    run_suite(data, "priorities", run_priorities);
     return tap_done();
 }
