@@ -276,6 +276,33 @@ static int graph_find(struct cli *c, const struct catalog *cat, const struct cat
                          : err_hint(e, "graphs are read from graphs/NAME.yaml of a barclamp");
 }
 
+static int plain_vertex(struct cli *c, const struct catalog_graph *g, const char *option,
+                        uint32_t *ret, struct err *e)
+{
+    const char *word = cli_option(c, option);
+    *ret = word ? catalog_graph_find(g, str_of(word)) : CATALOG_NONE;
+    if (!word || *ret != CATALOG_NONE)
+        return 0;
+    return err_set(e, ERR_NOT_FOUND, "--%s: nothing is called %s here", option, word);
+}
+
+/* The graph as it is written, or the part of it between two vertices. */
+static int plain_print(struct cli *c, const struct catalog_graph *g, struct err *e)
+{
+    SCOPED_BUF(text);
+    struct graph_plain p;
+    uint32_t start, end;
+    int rc = plain_vertex(c, g, "start", &start, e);
+    if (rc < 0 || (rc = plain_vertex(c, g, "end", &end, e)) < 0)
+        return rc;
+    graph_plain_build(&c->mem, g, &p);
+    bool *in = arena_new(&c->mem, bool, p.n);
+    graph_plain_part(&p, start, end, &c->mem, in);
+    weave_write_plain_dot(&text, &p, g, in);
+    cli_put(c, &text);
+    return 0;
+}
+
 static int plan_make(struct plan_run *p, struct err *e)
 {
     struct weave_part part = {0};
@@ -307,12 +334,8 @@ int cmd_plan(struct cli *c, struct err *e)
     int rc = catalog_read(c, &cat, e);
     if (rc >= 0)
         rc = graph_find(c, cat, &p.req.graph, e);
-    if (rc >= 0 && cli_has(c, "roles")) {
-        SCOPED_BUF(text);
-        weave_write_plain_dot(&text, p.req.graph);
-        cli_put(c, &text);
-        return 0;
-    }
+    if (rc >= 0 && cli_has(c, "roles"))
+        return plain_print(c, p.req.graph, e);
     if (rc >= 0)
         rc = nodes_read(&p, e);
     if (rc >= 0)

@@ -165,25 +165,27 @@ void weave_write_dot(struct buf *b, const struct weave *w, const struct weave_re
     buf_done(&o.name);
 }
 
-void weave_write_plain_dot(struct buf *b, const struct catalog_graph *g)
+void weave_write_plain_dot(struct buf *b, const struct graph_plain *p,
+                           const struct catalog_graph *g, const bool *in)
 {
-    SCOPED_ARENA(mem);
-    struct graph_plain p;
-    graph_plain_build(&mem, g, &p);
-    buf_puts(b, "digraph graph_ {\n  rankdir=LR;\n  node [shape=box, style=filled, "
+    buf_puts(b, "digraph tasks {\n  rankdir=LR;\n  node [shape=box, style=filled, "
                 "fillcolor=\"#ffffff\"];\n");
-    for (uint32_t v = 0; v < p.n; v++) {
-        bool known = v < p.n_defined;
+    for (uint32_t v = 0; v < p->n; v++) {
+        static const char *const looks[] = {
+            [VERTEX_STAGE] = ", shape=octagon, fillcolor=\"#bbdefb\"",
+            [VERTEX_GROUP] = ", shape=folder, fillcolor=\"#c8e6c9\"",
+            [VERTEX_TASK] = "",
+        };
+        if (in && !in[v])
+            continue;
         buf_printf(b, "  v%u [label=", v);
-        label_put(b, p.names[v]);
+        label_put(b, p->names[v]);
         buf_printf(b, "%s];\n",
-                   !known                                ? ", fillcolor=\"#ffcdd2\""
-                   : g->vertices[v].kind == VERTEX_STAGE ? ", shape=octagon, fillcolor=\"#bbdefb\""
-                   : g->vertices[v].kind == VERTEX_GROUP ? ", shape=folder, fillcolor=\"#c8e6c9\""
-                                                         : "");
+                   v < p->n_defined ? looks[g->vertices[v].kind] : ", fillcolor=\"#ffcdd2\"");
     }
-    for (uint32_t i = 0; i < p.n_edges; i++)
-        buf_printf(b, "  v%u -> v%u;\n", p.edges[i].from, p.edges[i].to);
+    for (uint32_t i = 0; i < p->n_edges; i++)
+        if (!in || (in[p->edges[i].from] && in[p->edges[i].to]))
+            buf_printf(b, "  v%u -> v%u;\n", p->edges[i].from, p->edges[i].to);
     buf_puts(b, "}\n");
 }
 

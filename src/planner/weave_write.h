@@ -19,7 +19,9 @@ void weave_write_node(struct buf *b, const struct weave *w, const struct weave_r
                       uint32_t node);
 /* Graphviz: instances and joins; the graph as it is written. */
 void weave_write_dot(struct buf *b, const struct weave *w, const struct weave_request *req);
-void weave_write_plain_dot(struct buf *b, const struct catalog_graph *g);
+/* in: by vertex of graph_plain_build(), what is shown; NULL: all. */
+void weave_write_plain_dot(struct buf *b, const struct graph_plain *p,
+                           const struct catalog_graph *g, const bool *in);
 /* Level by level, what runs there: "  3  netconfig  16 nodes"; stages as headings. */
 void weave_write_stages(struct buf *b, const struct weave *w, const struct weave_request *req);
 

@@ -177,8 +177,9 @@ static bool expand_any(struct weave_bed *b)
     return bed_weave(b) == 0 && !strcmp(bed_deps(b, "ntp-client/1"), "ntp-server/2");
 }
 
-static bool run_expand(struct weave_bed *b, const struct value *c)
+static bool run_expand(struct weave_bed *b, const struct value *suite, const struct value *c)
 {
+    (void)suite;
     const struct value *in = value_get(c, "in"), *out = value_get(c, "out");
     struct conditions k = {b, value_get(in, "false_on")};
     nodes_by_uid(b, value_get(in, "nodes"), false);
@@ -244,8 +245,9 @@ static bool order_is(struct weave_bed *b, const struct value *order)
     return at == order->n;
 }
 
-static bool run_seed(struct weave_bed *b, const struct value *c)
+static bool run_seed(struct weave_bed *b, const struct value *suite, const struct value *c)
 {
+    (void)suite;
     const struct value *in = value_get(c, "in"), *out = value_get(c, "out");
     nodes_by_role(b, value_get(in, "nodes"));
     /* An excerpt may name a stage that it does not show. */
@@ -395,8 +397,9 @@ static bool run_range(struct weave_bed *b, const struct value *in, const struct 
     return true;
 }
 
-static bool run_partial(struct weave_bed *b, const struct value *c)
+static bool run_partial(struct weave_bed *b, const struct value *suite, const struct value *c)
 {
+    (void)suite;
     const struct value *in = value_get(c, "in"), *out = value_get(c, "out");
     if (value_get(in, "range"))
         return run_range(b, in, out);
@@ -489,8 +492,9 @@ static struct str for_everybody(struct arena *a, const struct value *tasks)
     return json_of(a, list);
 }
 
-static bool run_filters(struct weave_bed *b, const struct value *c)
+static bool run_filters(struct weave_bed *b, const struct value *suite, const struct value *c)
 {
+    (void)suite;
     const struct value *in = value_get(c, "in"), *out = value_get(c, "out");
     const struct value *tasks = value_get(in, "tasks"), *ids = value_get(in, "ids");
     const char *group = value_as_text(value_get(in, "group"), NULL);
@@ -530,10 +534,95 @@ static bool run_filters(struct weave_bed *b, const struct value *c)
            has_reason(b, value_get(out, "skipped"), false);
 }
 
+/* --- subgraph and resolve_roles: what is "@suite" is the suite's --- */
+
+static const struct value *shared(const struct value *suite, const struct value *in,
+                                  const char *key)
+{
+    const struct value *v = value_get(in, key);
+    return v && v->kind == VALUE_STRING ? value_get(suite, key) : v;
+}
+
+static bool run_subgraph(struct weave_bed *b, const struct value *suite, const struct value *c)
+{
+    const struct value *in = value_get(c, "in"), *out = value_get(c, "out");
+    const char *start = value_as_text(value_get(in, "start"), NULL);
+    const char *end = value_as_text(value_get(in, "end"), NULL);
+    const struct value *want = value_get(out, "vertices");
+    struct graph_plain p;
+    uint32_t n = 0;
+    if (!bed_graph(b, imported, json_of(&b->mem, shared(suite, in, "tasks"))))
+        return false;
+    graph_plain_build(&b->mem, b->graph, &p);
+    uint32_t from = start ? catalog_graph_find(b->graph, str_of(start)) : CATALOG_NONE;
+    uint32_t to = end ? catalog_graph_find(b->graph, str_of(end)) : CATALOG_NONE;
+    if (value_get(out, "error"))
+        return start && from == CATALOG_NONE;
+    bool *part = arena_new(&b->mem, bool, p.n);
+    graph_plain_part(&p, from, to, &b->mem, part);
+    for (uint32_t v = 0; v < p.n; v++) {
+        n += part[v];
+        if (part[v] && !says(want, p.names[v].s))
+            return false;
+    }
+    return n == want->n;
+}
+
+static bool run_resolve(struct weave_bed *b, const struct value *suite, const struct value *c)
+{
+    const struct value *in = value_get(c, "in"), *out = value_get(c, "out");
+    const struct value *names = value_get(in, "names");
+    struct value *list = value_list(&b->mem), *t = value_map(&b->mem), *after;
+    value_put_text(&b->mem, t, "id", "t");
+    value_put_text(&b->mem, t, "type", "shell");
+    if (names) { /* a pattern and names: a node for each name */
+        struct value *words = value_list(&b->mem);
+        value_add(&b->mem, words, value_get(in, "pattern"));
+        value_set(&b->mem, t, "role", words);
+        for (uint32_t i = 0; i < names->n; i++)
+            bed_node(b, value_as_text(&names->items[i], ""), value_as_text(&names->items[i], ""));
+    } else {
+        nodes_by_uid(b, shared(suite, in, "nodes"), false);
+        if (value_get(in, "select")->kind != VALUE_NULL)
+            value_set(&b->mem, t, "role", value_get(in, "select"));
+    }
+    value_add(&b->mem, list, t);
+    if (value_get(in, "policy")) { /* one that waits for any of them, from elsewhere */
+        struct value *item = value_map(&b->mem), *items = value_list(&b->mem);
+        after = value_map(&b->mem);
+        value_put_text(&b->mem, item, "name", "t");
+        value_put_text(&b->mem, item, "policy", "any");
+        value_add(&b->mem, items, item);
+        value_put_text(&b->mem, after, "id", "after");
+        value_put_text(&b->mem, after, "type", "shell");
+        value_put_text(&b->mem, after, "role", "master");
+        value_set(&b->mem, after, "cross_depends", items);
+        value_add(&b->mem, list, after);
+    }
+    if (!bed_graph(b, imported, json_of(&b->mem, list)) || bed_weave(b) < 0)
+        return false;
+    if (value_get(in, "policy")) {
+        const char *only = bed_deps(b, "after/master");
+        return !strncmp(only, "t/", 2) && says(value_get(out, "member_of"), only + 2);
+    }
+    const struct value *match = value_get(out, "match"), *uids = value_get(out, "uids");
+    for (uint32_t i = 0; match && i < match->n; i++) {
+        const char *ref = arena_printf(&b->mem, "t/%s", value_as_text(&names->items[i], ""));
+        if ((bed_find(b, ref) != WEAVE_NONE) != value_as_bool(&match->items[i], false))
+            return false;
+    }
+    for (uint32_t i = 0; uids && i < uids->n; i++)
+        if (bed_find(b, arena_printf(&b->mem, "t/%s", value_as_text(&uids->items[i], ""))) ==
+            WEAVE_NONE)
+            return false;
+    return match || b->w->n_tasks == uids->n;
+}
+
 /* --- priorities: a task for each group, and its number on each node --- */
 
-static bool run_priorities(struct weave_bed *b, const struct value *c)
+static bool run_priorities(struct weave_bed *b, const struct value *suite, const struct value *c)
 {
+    (void)suite;
     const struct value *in = value_get(c, "in"), *groups = value_get(in, "groups");
     const struct value *nodes = value_get(in, "nodes"), *want;
     struct value *list = value_list(&b->mem), *stage;
@@ -589,7 +678,7 @@ static bool run_priorities(struct weave_bed *b, const struct value *c)
 
 /* --- all --- */
 
-typedef bool case_f(struct weave_bed *b, const struct value *c);
+typedef bool case_f(struct weave_bed *b, const struct value *suite, const struct value *c);
 
 static struct value *suite_read(struct arena *a, const char *data, const char *name)
 {
@@ -622,7 +711,7 @@ static void run_suite(const char *data, const char *name, case_f *run)
     for (uint32_t i = 0; i < cases->n; i++) {
         struct weave_bed b;
         bed_init(&b);
-        bool good = run(&b, &cases->items[i]);
+        bool good = run(&b, suite, &cases->items[i]);
         t.ran++;
         t.passed += ok(good, "%s: %s%s%s", name, text_at(&cases->items[i], "name"),
                        b.err.text[0] && !good ? ": " : "", good ? "" : b.err.text);
@@ -640,5 +729,7 @@ int main(void)
     run_suite(data, "partial_run", run_partial);
     run_suite(data, "task_filters", run_filters);
     run_suite(data, "priorities", run_priorities);
+    run_suite(data, "subgraph", run_subgraph);
+    run_suite(data, "resolve_roles", run_resolve);
     return tap_done();
 }
