@@ -248,6 +248,10 @@ int catalog_import_fuel(const struct catalog_source *source, bool limit_circles,
     arena_init(&out->mem);
     arena_init(&f.x.scratch);
     f.x.lines_of = arena_new(&f.x.scratch, struct crow_lines, source->n);
+    /* Folders of these names mean something else to a catalog. */
+    static const char *const taken[] = {"graphs", "roles", "tasks"};
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        strmap_put(&f.graph_names.by_ours, str_of(taken[i]), 0);
     source_import(&f);
     for (size_t i = 0; i < f.graphs.n; i++)
         out->counts.graphs += f.graphs.at[i].n_files > 0;

@@ -168,6 +168,7 @@ static void test_files(void)
     job_file(&j, "tasks.yaml", "- {id: z, type: noop}\n- {id: a, type: noop}\n");
     job_file(&j, "x/graphs/tear-down/tasks.yaml", "- {id: a, type: noop}\n");
     job_file(&j, "x/graphs/tear-down/metadata.yaml", "on_stop: {}\n");
+    job_file(&j, "graphs__roles.tasks.yaml", "- {id: a, type: noop}\n");
     job_file(&j, "graphs__Up.tasks.yaml", "- {id: a, type: noop}\n");
     job_file(&j, "one__two.tasks.yaml", "- {id: b, type: noop}\n- {id: a, type: noop}\n");
     job_file(&j, "a/one/two/tasks.yaml", "- {id: c, type: noop}\n");
@@ -183,8 +184,9 @@ static void test_files(void)
     has_text(made(&j, "fuel/graphs/default/one-two.yaml"), "- id: c\n", "two parts of a path");
     has_text(made(&j, "fuel/graphs/default/one-two-2.yaml"), "- id: b\n", "both kept apart");
     has_text(made(&j, "fuel/graphs/default/tasks.yaml"), "- id: z\n", "a file without a folder");
-    is_int(j.out ? j.out->n_files : 0, 6, "and nothing else");
-    is_int(j.cat ? j.cat->n_graphs : 0, 3, "three graphs");
+    has_text(made(&j, "fuel/graphs/roles-2/roles.yaml"), "- id: a\n", "a folder that is taken");
+    is_int(j.out ? j.out->n_files : 0, 7, "and nothing else");
+    is_int(j.cat ? j.cat->n_graphs : 0, 4, "four graphs");
     ok(told(&j, "tear-down/metadata.yaml:1: left out: on_stop"), "what follows a run is told");
     ok(told(&j, "\ntasks.yaml:2: fault: a: left out: graph default has a task of this id already"),
        "an id twice in a graph");
