@@ -183,6 +183,15 @@ static void callings_collect(const struct load *l, const struct load_graph *g,
     }
 }
 
+/* Where a word of a selector stands. */
+static struct catalog_where word_where(const struct value *v, struct str word)
+{
+    for (uint32_t i = 0; v->kind == VALUE_LIST && i < v->n; i++)
+        if (str_eq(value_as_str(&v->items[i]), word))
+            return catalog_where_of(&v->items[i]);
+    return catalog_where_of(v);
+}
+
 /* `groups` names groups, where there are any. */
 static void groups_check(struct load *l, const struct load_graph *g, const struct load_vertex *x,
                          const struct strmap *known)
@@ -192,7 +201,7 @@ static void groups_check(struct load *l, const struct load_graph *g, const struc
         if (w->kind != WORD_NAME || strmap_get(known, w->text, NULL))
             continue;
         struct err *e = catalog_fault(l, x->lenient ? CATALOG_WARNING : CATALOG_ERROR,
-                                      ERR_UNKNOWN_NAME, catalog_where_of(x->groups),
+                                      ERR_UNKNOWN_NAME, word_where(x->groups, w->text),
                                       "\"%s\" names group \"%s\", which is none of graph \"%s\"",
                                       x->v.id.s, w->text.s, g->name.s);
         catalog_hint_nearest(e, w->text, known);

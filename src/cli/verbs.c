@@ -504,6 +504,21 @@ const struct cli_verb cli_verbs[] = {
               "not load.",
      .examples = "anneal import crowbar ./core/barclamps ./catalog\n"
                  "anneal import crowbar ./core ./catalog --map chef=shell"},
+    {"import", "fuel", "make a catalog of Fuel's task files", cmd_import_fuel, 0,
+     .args = {{"SRC", KIND_DIR, 0, "a directory with task files, or one of them", NULL},
+              {"DST", KIND_DIR, 0, "where the catalog is written; made if it is not there", NULL}},
+     .opts = OPTS(FLAG("limit-circles", 0,
+                       "a strategy that dependencies contradict is a limit, not an order"),
+                  FLAG("force", 0, "write into a DST that is not empty; other files stay")),
+     .about = "Reads the files called tasks.yaml below SRC, and those of a flat copy whose names "
+              "end in .tasks.yaml.  Files below graphs/X/ (or graphs__X.tasks.yaml) are graph X, "
+              "all others the graph default.  The result is one barclamp, fuel, which is lenient "
+              "and in which tasks require others of their own node.  Conditions are translated; "
+              "one that has no equal is always true.  Every thing that the result does not say as "
+              "the source did is one line, with its file and line.  The result is checked as "
+              "`anneal lint` would; exits with 2 if it does not load.",
+     .examples = "anneal import fuel ./fuel-library ./catalog\n"
+                 "anneal import fuel ./fuel-library ./catalog --limit-circles"},
 
     {"worker", "list", "list workers", cmd_worker_list, S,
      .routes = "GET /v1/workers",

@@ -240,7 +240,7 @@ static void test_faults(void)
         {"- {id: g, type: group}\n- {id: h, type: group, tasks: [g]}\n", ERR_INVALID,
          "graphs/a.yaml:2:3", "among its tasks, a group", NULL},
         {"- {id: g, type: group}\n- {id: t, type: noop, groups: [gg]}\n", ERR_UNKNOWN_NAME,
-         "graphs/a.yaml:2:31", "names group \"gg\"", NULL},
+         "graphs/a.yaml:2:32", "names group \"gg\"", NULL},
         {"- {id: a, type: noop}\n- {id: a, type: noop}\n", ERR_EXISTS, "graphs/a.yaml:2:3",
          "vertex \"a\" is defined twice", "first at graphs/a.yaml:1:3"},
         {"- {id: a, type: noop, role: [/a(/]}\n", ERR_INVALID, "graphs/a.yaml:1:30",

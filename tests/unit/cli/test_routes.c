@@ -86,6 +86,7 @@ static const struct {
     {"catalog", "history", "catalog history", 0},
     {"lint", NULL, "lint .", 2},                           /* an empty directory is no catalog */
     {"import", "crowbar", "import crowbar . imported", 2}, /* nor has it a barclamp */
+    {"import", "fuel", "import fuel . imported", 2},       /* nor a task */
     {"worker", "list", "worker list", 0},
     {"token", "list", "token list", 0},
     {"token", "add", "token add ci", 0},
