@@ -91,6 +91,14 @@ static int nodes_read(struct plan_run *p, struct err *e)
     return rc;
 }
 
+static bool has_data(const struct plan_run *p)
+{
+    bool any = p->common != NULL;
+    for (size_t i = 0; i < p->data.n && !any; i++)
+        any = value_get(p->data.at[i], "data") != NULL;
+    return any;
+}
+
 /* --- what expressions see --- */
 
 static const struct expr_scope *scope_of(void *ctx, uint32_t node)
@@ -317,6 +325,7 @@ static int plan_make(struct plan_run *p, struct err *e)
     p->req.scope = scope_of;
     p->req.condition = cli_has(p->c, "conditions") ? condition_of : NULL;
     p->req.ctx = p;
+    p->req.no_data = !has_data(p);
     p->req.limit_circles = cli_has(p->c, "limit-circles");
     const char *node = cli_option(p->c, "node-file");
     if ((rc = weave_make(&p->req, &w, e)) < 0)

@@ -7,6 +7,7 @@
 
 #include "base/sort.h"
 #include "planner/weave_i.h"
+#include "template/expr.h"
 
 const char *weave_reason_name(enum weave_reason r)
 {
@@ -35,6 +36,25 @@ static struct weave *weave_new(const struct weave_request *req)
     w->graph = req->graph;
     w->n_nodes = req->n_nodes;
     return w;
+}
+
+int weave_eval(struct weaving *x, const struct expr *of, uint32_t v, uint32_t node,
+               const struct value **ret)
+{
+    static const struct expr_scope nothing;
+    const struct graph_vertex *t = &x->g->vertices[v];
+    const struct expr_scope *scope = x->req->scope ? x->req->scope(x->req->ctx, node) : NULL;
+    int rc = expr_eval(of, scope ? scope : &nothing, &x->mem, ret, x->e);
+    if (rc >= 0 || !x->req->no_data)
+        return rc;
+    *ret = NULL;
+    if (!x->warned[v]) {
+        const char *text = arena_printf(x->kept, "%s: %s, and no data were given: left out",
+                                        t->id.s, x->e->text);
+        vec_push(x->warnings, ((struct weave_warning){str_of(text), t->where}));
+    }
+    x->warned[v] = true;
+    return 0;
 }
 
 static void weaving_done(struct weaving *x)
@@ -101,6 +121,7 @@ int weave_make(const struct weave_request *given, struct weave **ret, struct err
     SCOPED_ARENA(kept);
     weave_warnings_v warnings = {0};
     bool *no_chunks = arena_new(&kept, bool, req.graph->n_vertices);
+    bool *warned = arena_new(&kept, bool, req.graph->n_vertices);
     int rc = 1;
     while (rc == 1) { /* each time another strategy is given up */
         struct weaving x = {.req = &req,
@@ -108,6 +129,7 @@ int weave_make(const struct weave_request *given, struct weave **ret, struct err
                             .e = e ? e : &unread,
                             .w = weave_new(&req),
                             .no_chunks = no_chunks,
+                            .warned = warned,
                             .warnings = &warnings,
                             .kept = &kept};
         arena_init(&x.mem);

@@ -60,8 +60,9 @@ struct weave_request {
     /* Is the condition of a task true on this node?  1, 0 or -code; NULL: all are. */
     int (*condition)(void *ctx, uint32_t task, uint32_t node, struct err *e);
     void *ctx;
-    bool limit_circles;               /* as if every group said so */
-    bool unsorted;                    /* no order, and so no circle: to look at the edges */
+    bool no_data;       /* expressions that cannot do without data give nothing, with a warning */
+    bool limit_circles; /* as if every group said so */
+    bool unsorted;      /* no order, and so no circle: to look at the edges */
     uint32_t max_vertices, max_edges; /* 0: WEAVE_MAX_... */
 };
 

@@ -71,15 +71,13 @@ uint32_t weave_pos(const struct weave_class *c, uint32_t task)
 
 /* --- what expressions say of a node --- */
 
-static int given_eval(struct weaving *x, const struct expr *of, uint32_t node,
+static int given_eval(struct weaving *x, const struct expr *of, uint32_t v, uint32_t node,
                       const struct value **ret)
 {
-    static const struct expr_scope nothing;
-    const struct expr_scope *scope = x->req->scope ? x->req->scope(x->req->ctx, node) : NULL;
     *ret = NULL;
     if (!of)
         return 0;
-    int rc = expr_eval(of, scope ? scope : &nothing, &x->mem, ret, x->e);
+    int rc = weave_eval(x, of, v, node, ret);
     if (rc >= 0 && *ret && (*ret)->kind != VALUE_LIST && (*ret)->kind != VALUE_NULL)
         rc = err_set(x->e, ERR_INVALID, "dependencies must be a list of maps");
     return rc;
@@ -94,7 +92,7 @@ static int given_of_node(struct weaving *x, uint32_t node, const struct value **
         const struct graph_vertex *t = &x->g->vertices[v];
         const struct expr *both[] = {t->depends_of, t->depended_by_of};
         for (int k = 0; (both[0] || both[1]) && k < 2; k++, n++) {
-            int rc = given_eval(x, both[k], node, &lists[n]);
+            int rc = given_eval(x, both[k], v, node, &lists[n]);
             if (rc < 0) {
                 (void)err_wrap(x->e, "%s/%s", t->id.s, x->req->nodes[node].name.s);
                 return rc;

@@ -83,9 +83,15 @@ struct weaving {
     VEC(struct weave_limit) limits;
     /* kept from weave to weave */
     bool *no_chunks; /* by vertex: its strategy became a limit */
+    bool *warned;    /* by vertex: that there is no data for it */
     weave_warnings_v *warnings;
     struct arena *kept; /* their texts */
 };
+
+/* weave.c: the value of an expression; where there is no data, NULL for one that needs some, with a
+ * warning that names the vertex once. */
+int weave_eval(struct weaving *x, const struct expr *of, uint32_t v, uint32_t node,
+               const struct value **ret);
 
 /* weave_class.c */
 int weave_classes(struct weaving *x);

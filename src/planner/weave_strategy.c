@@ -30,14 +30,14 @@ static void nodes_of(struct weaving *x, uint32_t v, nodes_v *ret)
 
 static int amount_of(struct weaving *x, uint32_t v, uint32_t *ret)
 {
-    static const struct expr_scope nothing;
     const struct graph_vertex *t = &x->g->vertices[v];
-    const struct expr_scope *scope = x->req->scope ? x->req->scope(x->req->ctx, WEAVE_NONE) : NULL;
     const struct value *amount = NULL;
     *ret = t->strategy.type == STRATEGY_ONE_BY_ONE ? 1 : t->strategy.amount;
     if (!t->strategy.amount_of || t->strategy.type == STRATEGY_ONE_BY_ONE)
         return 0;
-    int rc = expr_eval(t->strategy.amount_of, scope ? scope : &nothing, &x->mem, &amount, x->e);
+    int rc = weave_eval(x, t->strategy.amount_of, v, WEAVE_NONE, &amount);
+    if (rc >= 0 && !amount && x->req->no_data)
+        return 0;
     if (rc >= 0 && (!value_is(amount, VALUE_INT) || amount->i < 0 || amount->i > UINT32_MAX))
         rc = err_set(x->e, ERR_INVALID, "the amount of a strategy must be a number, 0 or more");
     if (rc < 0)
