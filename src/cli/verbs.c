@@ -487,7 +487,7 @@ const struct cli_verb cli_verbs[] = {
                   {"output", "FORMAT", KIND_WORD, 0, 'o', "table, json, yaml, dot or stages",
                    "table|json|yaml|dot|stages"}),
      .about = "A WORD is a task, a stage or a group; TASK/NODE and TASK/1,3-5 are single ones.  "
-              "What is left out keeps its place in the order.  Exits with 6 if tasks wait for each "
+              "What is left out keeps its place in the order.  Exits with 5 if tasks wait for each "
               "other in a circle.",
      .examples = "anneal plan ./catalog --nodes nodes.yaml -o stages\n"
                  "anneal plan ./catalog --nodes nodes.yaml --start netconfig --on compute -o json"},
