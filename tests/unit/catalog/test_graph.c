@@ -405,6 +405,60 @@ static void test_plain(void)
     end(&f);
 }
 
+/* --- limits --- */
+
+/* As many vertices as there may be, in one chain: nothing may be quadratic. */
+static void test_many(void)
+{
+    SCOPED_BUF(text);
+    struct fixture f;
+
+    buf_puts(&text, "- {id: v0, type: stage}\n");
+    for (unsigned i = 1; i < CATALOG_MAX_VERTICES; i++)
+        buf_printf(&text, "- {id: v%u, type: noop, role: x, requires: [v%u]}\n", i, i - 1);
+    begin(&f, native, text.data);
+    is_int(f.code, 0, "%d vertices: %s", CATALOG_MAX_VERTICES, f.e.text);
+    is_int(f.g ? f.g->n_vertices : 0, CATALOG_MAX_VERTICES, "are all there");
+    end(&f);
+    buf_puts(&text, "- {id: w, type: noop}\n- {id: w2, type: noop, requires: [nothing]}\n");
+    begin(&f, native, text.data);
+    is_int(f.code, -ERR_LIMIT, "one more is refused");
+    is_int(f.report.n_errors, 1, "once, without what follows from it");
+    end(&f);
+    buf_clear(&text);
+    buf_puts(&text, "- {id: a, type: noop, role: [a");
+    for (unsigned i = 0; i < CATALOG_MAX_LIST; i++)
+        buf_puts(&text, ", a");
+    buf_puts(&text, "]}\n");
+    refused(native, text.data, ERR_LIMIT, "graphs/a.yaml:1:29", "a selector of 1001 words", NULL);
+    buf_clear(&text);
+    for (unsigned i = 0; i <= 2000; i++)
+        buf_printf(&text, "- {id: a%u, type: noop, role: /a%u/}\n", i, i);
+    refused(native, text.data, ERR_LIMIT, "graphs/a.yaml:2001:33", "2000 different patterns", NULL);
+}
+
+static void test_many_graphs(void)
+{
+    SCOPED_ARENA(mem);
+    struct catalog_file *files = arena_new(&mem, struct catalog_file, CATALOG_MAX_GRAPHS + 2);
+    struct catalog_report report = {0};
+    struct catalog *c = NULL;
+    struct err e;
+
+    files[0] = (struct catalog_file){str_of("barclamp.yaml"), str_of(native)};
+    for (unsigned i = 0; i <= CATALOG_MAX_GRAPHS; i++)
+        files[i + 1] = (struct catalog_file){str_of(arena_printf(&mem, "graphs/g%u/x.yaml", i)),
+                                             str_of("- {id: a, type: noop}\n")};
+    struct catalog_source source = {files, CATALOG_MAX_GRAPHS + 1};
+    is_int(catalog_load(&source, NULL, 1, &report, &c, &e), 0, "%d graphs", CATALOG_MAX_GRAPHS);
+    is_int(c ? c->n_graphs : 0, CATALOG_MAX_GRAPHS, "are all there");
+    catalog_unref(c);
+    catalog_report_done(&report);
+    source.n++;
+    is_int(catalog_load(&source, NULL, 1, &report, &c, &e), -ERR_LIMIT, "one more is refused");
+    catalog_report_done(&report);
+}
+
 /* --- overlays --- */
 
 static struct graph_layer layer(struct arena *a, const char *name, const char *text,
@@ -514,5 +568,7 @@ int main(void)
     test_cross_values();
     test_plain();
     test_overlays();
+    test_many();
+    test_many_graphs();
     return tap_done();
 }
