@@ -162,6 +162,10 @@ struct graph_plain {
     uint32_t n_edges;
 };
 void graph_plain_build(struct arena *a, const struct catalog_graph *g, struct graph_plain *ret);
+/* The vertices from start on and up to end, both included; CATALOG_NONE: no bound.  ret: by vertex.
+ */
+void graph_plain_part(const struct graph_plain *p, uint32_t start, uint32_t end, struct arena *a,
+                      bool *ret);
 
 const struct catalog_graph *catalog_graph_get(const struct catalog *c, struct str name);
 uint32_t catalog_graph_find(const struct catalog_graph *g, struct str id); /* CATALOG_NONE */
