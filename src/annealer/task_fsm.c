@@ -91,7 +91,7 @@ static bool forgives(const struct anneal *a, uint32_t t, uint32_t dep)
 {
     enum task_rule rule = task_rule(a, t);
 #ifdef ANNEAL_DEFECT_JOIN
-    return rule >= RULE_JOIN_ALL; /* whatever the join says, a failure is no failure */
+    return rule >= RULE_JOIN_ENDED; /* whatever became of the group */
 #endif
     return rule == RULE_JOIN_ENDED ||
            (rule == RULE_JOIN_TOLERATE && tolerance_within(a, a->tasks[dep].noderole));
