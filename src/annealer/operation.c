@@ -98,8 +98,8 @@ static void settle_op(struct anneal *a, uint32_t op)
         return;
     bool failures = o->counts[TASK_FAILED] || o->counts[TASK_DEP_FAILED];
     if (o->held && o->reason == REASON_TOLERANCE) {
-        if (o->live > 0)
-            return;
+        if (o->live > 0 && unfinished(o) > 0)
+            return; /* else what is open is of runs that are over */
         cancel_rest(a, op);
         set_state(a, op, OPERATION_FAILED, REASON_TOLERANCE);
     } else if (unfinished(o) == 0) {

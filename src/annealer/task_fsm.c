@@ -107,17 +107,27 @@ bool task_met(const struct anneal *a, uint32_t dep, uint32_t t)
     return met_in(a, dep, a->task_state[dep], t);
 }
 
-/* Those after it have one dependency more or less, whichever its new state means to them. */
-static void tell_waiting(struct anneal *a, uint32_t t, enum task_state from, enum task_state to)
+/* Those after it have one dependency more or less.  Most tasks pass or begin again: then it is the
+ * same for all. */
+static void tell_waiting(struct anneal *a, uint32_t t, bool passed)
 {
     uint32_t n;
     const uint32_t *next = graph_out(&a->order, t, &n);
-    bool plain = !task_state_failed(from) && !task_state_failed(to), passed = task_state_passed(to);
-    if (plain && passed == task_state_passed(from))
-        return;
+    if (passed)
+        for (uint32_t i = 0; i < n; i++)
+            task_waits_less(a, next[i]);
+    else
+        for (uint32_t i = 0; i < n; i++)
+            task_waits_more(a, next[i]);
+}
+
+/* It has failed, or had: that is over for some of them and not for others. */
+static void tell_forgiving(struct anneal *a, uint32_t t, enum task_state from, enum task_state to)
+{
+    uint32_t n;
+    const uint32_t *next = graph_out(&a->order, t, &n);
     for (uint32_t i = 0; i < n; i++) {
-        bool was = plain ? !passed : met_in(a, t, from, next[i]);
-        bool is = plain ? passed : met_in(a, t, to, next[i]);
+        bool was = met_in(a, t, from, next[i]), is = met_in(a, t, to, next[i]);
         if (is && !was)
             task_waits_less(a, next[i]);
         else if (was && !is)
@@ -165,7 +175,10 @@ void task_go(struct anneal *a, uint32_t t, enum task_event ev, enum reason why)
         else
             limits_span_settle(a, task->span);
     }
-    tell_waiting(a, t, from, to);
+    if (task_state_failed(from) || task_state_failed(to))
+        tell_forgiving(a, t, from, to);
+    else if (task_state_passed(from) != task_state_passed(to))
+        tell_waiting(a, t, task_state_passed(to));
 }
 
 void task_settle_later(struct anneal *a, uint32_t t)

@@ -223,6 +223,24 @@ static void check_joined(struct sim *s, const struct effects *fx, uint32_t task)
     s->report->joins++;
 }
 
+/* Did a noderole of the group fail in this step whose operation does not go on?  The others failed
+ * before it, while that was allowed. */
+static bool group_stopped(const struct anneal *a, const struct effects *fx, uint32_t group)
+{
+    for (size_t i = 0; i < fx->changes.n; i++) {
+        const struct change *c = &fx->changes.at[i];
+        struct task_view t;
+        struct noderole_view nr;
+        struct operation_view op;
+        if (c->table == ROWS_TASK && task_state_failed(c->to) && !task_state_failed(c->from) &&
+            anneal_task(a, c->id, &t) && anneal_noderole(a, t.noderole, &nr) && nr.group == group &&
+            anneal_operation(a, nr.operation, &op) &&
+            (op.id == OPERATION_STANDING || op.state != OPERATION_RUNNING || op.held))
+            return true;
+    }
+    return false;
+}
+
 /* It failed in this step and not before: beyond the tolerance of its group its operation stops. */
 static void check_drained(struct sim *s, const struct effects *fx, uint32_t task)
 {
@@ -246,7 +264,7 @@ static void check_drained(struct sim *s, const struct effects *fx, uint32_t task
     if (fresh != failed || op.id == OPERATION_STANDING)
         return;
     s->report->drains++;
-    if (op.state == OPERATION_RUNNING && !op.held)
+    if (!group_stopped(a, fx, nr.group))
         sim_fail(s, "tolerance: noderole %u failed beyond group %u's, operation %u goes on", nr.id,
                  nr.group, op.id);
 }
