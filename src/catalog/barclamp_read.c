@@ -185,6 +185,11 @@ static void barclamp_tasks(struct load *l, const struct value *v, void *object)
     catalog_read_each(l, v, "task", false, catalog_read_task);
 }
 
+static void barclamp_graphs(struct load *l, const struct value *v, void *object)
+{
+    catalog_read_graphs(l, v, object);
+}
+
 static const struct field barclamp_fields[] = {
     {"barclamp", barclamp_name},
     {"version", barclamp_version},
@@ -196,6 +201,7 @@ static const struct field barclamp_fields[] = {
     {"pools", barclamp_pools},
     {"roles", barclamp_roles},
     {"tasks", barclamp_tasks},
+    {"graphs", barclamp_graphs},
 };
 
 void catalog_read_barclamp(struct load *l, const struct value *v)

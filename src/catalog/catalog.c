@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "catalog/taskgraph.h"
 
 const char *role_flag_name(enum role_flag_bit bit)
 {
@@ -61,6 +62,9 @@ void catalog_unref(struct catalog *c)
     strmap_done(&c->by_pool);
     strmap_done(&c->by_task);
     strmap_done(&c->by_name);
+    for (uint32_t i = 0; i < c->n_graphs; i++)
+        strmap_done((struct strmap *)&c->graphs[i].by_id);
+    graph_patterns_free(c->patterns);
     arena_done(&c->mem);
     free(c);
 }
@@ -106,6 +110,19 @@ const struct catalog_role *catalog_role_get(const struct catalog *c, struct str 
     if (i == CATALOG_NONE || c->names[i].role == CATALOG_NONE)
         return NULL;
     return &c->roles[c->names[i].role];
+}
+
+const struct catalog_graph *catalog_graph_get(const struct catalog *c, struct str name)
+{
+    for (uint32_t i = 0; i < c->n_graphs; i++)
+        if (str_eq(c->graphs[i].name, name))
+            return &c->graphs[i];
+    return NULL;
+}
+
+uint32_t catalog_graph_find(const struct catalog_graph *g, struct str id)
+{
+    return index_of(&g->by_id, id);
 }
 
 const struct catalog_action *catalog_action_get(const struct catalog_role *r, struct str name)

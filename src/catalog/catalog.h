@@ -41,10 +41,12 @@ enum { /* what a user may size */
        CATALOG_MAX_TASKS = 400000,
        CATALOG_MAX_JIGS = 1000,
        CATALOG_MAX_POOLS = 10000,
-       CATALOG_MAX_LIST = 1000, /* entries of one list: requires, steps of an action ... */
-       CATALOG_MAX_TEXT = 4096, /* bytes of a description */
-       CATALOG_MAX_KEYS = 16,   /* of one path */
-       CATALOG_MAX_REPORT = 50, /* errors kept, and warnings kept */
+       CATALOG_MAX_GRAPHS = 1000,
+       CATALOG_MAX_VERTICES = 200000, /* stages, groups and tasks of all graphs */
+       CATALOG_MAX_LIST = 1000,       /* entries of one list: requires, steps of an action ... */
+       CATALOG_MAX_TEXT = 4096,       /* bytes of a description */
+       CATALOG_MAX_KEYS = 16,         /* of one path */
+       CATALOG_MAX_REPORT = 50,       /* errors kept, and warnings kept */
 };
 
 #define ROLE_FLAGS(X)                                                                              \
@@ -113,6 +115,8 @@ struct catalog_hooks {
 struct catalog_barclamp {
     struct str name, version, description;
     bool lenient; /* faults of its roles are warnings; see catalog_role.fault */
+    /* How its task graphs are meant: see graph_vertex. */
+    bool graphs_same_node, graphs_limit;
     /* Attributes of nodes, as those of roles below. */
     const struct value *attributes, *schema, *defaults;
     const struct catalog_attribute *attribute_list;
@@ -205,6 +209,8 @@ struct catalog_name {
     uint32_t n_providers;
 };
 
+struct catalog_graph;  /* taskgraph.h */
+struct graph_patterns; /* taskgraph.h */
 struct catalog {
     struct arena mem;
     uint32_t refs;
@@ -217,6 +223,9 @@ struct catalog {
     const struct catalog_task *tasks;
     const struct catalog_role *roles;
     const struct catalog_name *names;
+    const struct catalog_graph *graphs; /* in the order of their names' first files */
+    uint32_t n_graphs;
+    struct graph_patterns *patterns; /* of all graphs; freed with the catalog */
     uint32_t n_files, n_barclamps, n_jigs, n_pools, n_tasks, n_roles, n_names;
     const uint32_t *order; /* roles, those needed before those that need them */
     struct strmap by_barclamp, by_jig, by_pool, by_task, by_name;

@@ -31,8 +31,8 @@ static void unknown_field(struct load *l, const struct value *map, const struct 
     struct catalog_where where = catalog_where_of(map);
     where.line = m->key_line;
     where.column = m->key_column;
-    struct err *e = catalog_fault(l, CATALOG_ERROR, ERR_INVALID, where,
-                                  "unknown field \"%.*s\" of %s",
+    struct err *e = catalog_fault(l, l->fields_doubt ? CATALOG_WARNING : CATALOG_ERROR, ERR_INVALID,
+                                  where, "unknown field \"%.*s\" of %s",
                                   shown((struct str){m->key, m->key_n}), m->key, what);
     if (!e)
         return;

@@ -10,6 +10,7 @@
 #define CATALOG_CATALOG_I_H
 
 #include "catalog/catalog.h"
+#include "catalog/taskgraph.h"
 
 struct load_name { /* a name in a list, and where it was read */
     struct str name;
@@ -51,9 +52,25 @@ struct load_role {
     const struct value **requires_at; /* where each of role.requires was read */
     const struct value **uses_at, **wants_at;
 };
+struct load_vertex { /* of a task graph */
+    struct graph_vertex v;
+    const struct value *at;
+    struct load_names requires, required_for, tasks;
+    const struct value *tags, *roles, *groups; /* what selects its nodes; NULL: not said */
+    uint32_t graph;
+    bool lenient;
+};
+struct load_graph {
+    struct str name;
+    struct strmap by_id;         /* of its own numbers */
+    struct graph_vertex *sealed; /* in the arena of the catalog, once they are resolved */
+    uint32_t *from;              /* the load_vertex of each; CATALOG_NONE: a stage built in */
+    uint32_t n;
+};
 struct load_doc { /* one file that belongs to the catalog */
     struct str path, text, dir;
-    enum { DOC_BARCLAMP, DOC_ROLES, DOC_TASKS } kind;
+    struct str graph; /* DOC_GRAPH: its name */
+    enum { DOC_BARCLAMP, DOC_ROLES, DOC_TASKS, DOC_GRAPH } kind;
 };
 
 struct load {
@@ -74,7 +91,12 @@ struct load {
     VEC(struct load_task) tasks;
     VEC(struct load_role) roles;
     VEC(struct catalog_name) names;
-    struct strmap by_barclamp, by_jig, by_pool, by_task, by_name;
+    VEC(struct load_vertex) vertices;
+    VEC(struct load_graph) graphs;
+    struct graph_patterns *patterns;
+    uint32_t graph;    /* being read */
+    bool fields_doubt; /* unknown fields are warnings now */
+    struct strmap by_barclamp, by_jig, by_pool, by_task, by_name, by_graph;
     uint32_t *order;
     bool limited; /* something was too large and not read: what refers to it is no fault */
 };
@@ -88,6 +110,8 @@ struct err *catalog_fault(struct load *l, enum catalog_severity severity, enum e
     __attribute__((format(printf, 5, 6)));
 #define catalog_error(l, v, code, ...)                                                             \
     catalog_fault((l), CATALOG_ERROR, (code), catalog_where_of(v), __VA_ARGS__)
+/* Where an err says that something inside v is wrong, "path:12:3"; else v's own place. */
+struct catalog_where catalog_where_in(const struct value *v, const struct err *e);
 /* An err that says where by itself. */
 void catalog_fault_copy(struct load *l, uint32_t file, const struct err *e);
 /* "path:line:col" into a buffer of at least 192 bytes. */
@@ -149,6 +173,48 @@ void catalog_read_task(struct load *l, const struct value *v);
 uint32_t catalog_read_task_inline(struct load *l, const struct value *v);
 /* The task that a role without work runs. */
 uint32_t catalog_builtin_noop(struct load *l);
+
+/* --- task graphs --- */
+
+/* What reads selectors and cross dependencies, for a load and later for what expressions give. */
+struct graph_reader {
+    struct arena *mem;
+    struct graph_patterns *patterns;
+    bool lenient;              /* keys that nobody knows are only doubtful */
+    const struct value *at;    /* what an error is about */
+    const struct value *doubt; /* what may be a slip, and why; NULL: nothing */
+    const char *doubt_why;
+};
+enum { SELECTOR_SELF = 1u << 0, SELECTOR_NULL = 1u << 1 }; /* what may stand there */
+bool graph_id_valid(struct str id);
+int graph_selector_read(struct graph_reader *r, const struct value *v, unsigned allowed,
+                        struct graph_selector *ret, struct err *e);
+int graph_cross_item(struct graph_reader *r, const struct value *v, struct graph_cross *ret,
+                     struct err *e);
+/* False: no number of either kind. */
+bool graph_tolerance_read(const struct value *v, struct graph_tolerance *ret);
+/* The number of the graph, which is made if there is none; CATALOG_NONE, reported, past a limit. */
+uint32_t catalog_graph_begin(struct load *l, uint32_t doc);
+void catalog_read_vertex(struct load *l, const struct value *v);
+/* Compiled; NULL, and reported, if it is none.  v is where the text stands. */
+const struct expr *catalog_read_expr(struct load *l, const struct value *v, struct str text);
+/* The text of {expr: TEXT}; NULL if v is none. */
+const struct value *catalog_expr_in(const struct value *v);
+/* What a reader found wrong or doubtful goes to the report. */
+void graph_reader_fault(struct load *l, const struct graph_reader *r, const struct err *why);
+void graph_reader_doubt(struct load *l, const struct graph_reader *r);
+/* Fields of a load_vertex. */
+void catalog_read_vertex_requires(struct load *l, const struct value *v, void *object);
+void catalog_read_vertex_required_for(struct load *l, const struct value *v, void *object);
+void catalog_read_vertex_tasks(struct load *l, const struct value *v, void *object);
+void catalog_read_vertex_depends(struct load *l, const struct value *v, void *object);
+void catalog_read_vertex_depended_by(struct load *l, const struct value *v, void *object);
+/* What is read of a field "graphs" of a barclamp. */
+void catalog_read_graphs(struct load *l, const struct value *v, struct catalog_barclamp *b);
+void catalog_resolve_graphs(struct load *l);
+void catalog_order_graphs(struct load *l);
+/* Turns round what graph_sort() tells from need to needed, and starts at the lowest number. */
+void catalog_circle_turn(const uint32_t *circle, uint32_t n, uint32_t *ret_turned);
 
 /* --- all together --- */
 

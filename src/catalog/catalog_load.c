@@ -4,6 +4,8 @@
  *     DIR/barclamp.yaml   a barclamp, and DIR is its folder (DIR may be empty: a catalog of one)
  *     DIR/roles/X.yaml    a role or a list of roles of that barclamp
  *     DIR/tasks/X.yaml    a task or a list of tasks
+ *     DIR/graphs/X.yaml   stages, groups and tasks of the graph `default`
+ *     DIR/graphs/G/X.yaml the same, of the graph G
  * Everything else in a folder is for the jigs and is not looked at.  Files are read in the order of
  * their paths, barclamps first, so that indexes do not depend on how a directory was listed.
  */
@@ -34,6 +36,22 @@ static struct str path_split(struct str path, struct str *ret_last)
     return (struct str){path.s, slash ? slash - 1 : 0};
 }
 
+/* DIR/graphs/X.yaml or DIR/graphs/G/X.yaml; doc->dir is what lies above `parent`. */
+static bool doc_in_graph(struct load_doc *doc, struct str parent)
+{
+    struct str above, dir = path_split(doc->dir, &above);
+
+    if (str_is(parent, "graphs")) {
+        doc->graph = str_of("default");
+        return true;
+    }
+    if (!str_is(above, "graphs"))
+        return false;
+    doc->graph = parent;
+    doc->dir = dir;
+    return true;
+}
+
 /* 1 if the file counts, 0 if not, -1 if it would with another ending. */
 static int doc_classify(const struct catalog_file *f, struct load_doc *ret_doc)
 {
@@ -51,6 +69,8 @@ static int doc_classify(const struct catalog_file *f, struct load_doc *ret_doc)
         ret_doc->kind = DOC_ROLES;
     else if (str_is(parent, "tasks"))
         ret_doc->kind = DOC_TASKS;
+    else if (doc_in_graph(ret_doc, parent))
+        ret_doc->kind = DOC_GRAPH;
     else
         return 0;
     return counts;
@@ -159,8 +179,10 @@ static void docs_read(struct load *l)
         l->lenient = l->barclamps.at[barclamp].lenient;
         if (v && doc->kind == DOC_ROLES)
             catalog_read_each(l, v, "role", true, catalog_read_role);
-        else if (v)
+        else if (v && doc->kind == DOC_TASKS)
             catalog_read_each(l, v, "task", true, catalog_read_task);
+        else if (v && (l->graph = catalog_graph_begin(l, i)) != CATALOG_NONE)
+            catalog_read_each(l, v, "task", false, catalog_read_vertex);
     }
     strmap_done(&dirs);
 }
@@ -179,6 +201,21 @@ static struct digest docs_digest(const struct load *l)
         digest_add(&state, l->docs[i].text.s, l->docs[i].text.n);
     }
     return digest_end(&state);
+}
+
+static void graphs_seal(struct load *l, struct catalog *c)
+{
+    struct catalog_graph *graphs = arena_new(&c->mem, struct catalog_graph, l->graphs.n);
+
+    for (size_t i = 0; i < l->graphs.n; i++) {
+        struct load_graph *g = &l->graphs.at[i];
+        graphs[i] = (struct catalog_graph){g->name, g->sealed, g->n, g->by_id};
+        g->by_id = (struct strmap){0};
+    }
+    c->graphs = graphs;
+    c->n_graphs = (uint32_t)l->graphs.n;
+    c->patterns = l->patterns;
+    l->patterns = NULL;
 }
 
 /* Copies the growing arrays into the arena and hands over the indexes. */
@@ -201,6 +238,7 @@ static void catalog_seal(struct load *l, struct catalog *c)
     SEAL(roles, struct catalog_role, .role);
     SEAL(names, struct catalog_name, );
 #undef SEAL
+    graphs_seal(l, c);
     struct str *files = arena_new(&c->mem, struct str, l->n_docs);
     for (uint32_t i = 0; i < l->n_docs; i++)
         files[i] = (struct str){arena_strndup(&c->mem, l->docs[i].path.s, l->docs[i].path.n),
@@ -231,6 +269,12 @@ static void load_done(struct load *l)
     strmap_done(&l->by_pool);
     strmap_done(&l->by_task);
     strmap_done(&l->by_name);
+    for (size_t i = 0; i < l->graphs.n; i++)
+        strmap_done(&l->graphs.at[i].by_id);
+    vec_done(&l->graphs);
+    vec_done(&l->vertices);
+    strmap_done(&l->by_graph);
+    graph_patterns_free(l->patterns);
     arena_done(&l->scratch);
 }
 
@@ -243,6 +287,7 @@ static void load_init(struct load *l, struct catalog *c)
     value_put_bool(l->mem, closed, "additionalProperties", false);
     l->no_schema = closed;
     l->no_values = value_map(l->mem);
+    l->patterns = graph_patterns_new();
 }
 
 static const struct err *first_error(const struct catalog_report *r)
@@ -272,6 +317,8 @@ int catalog_load(const struct catalog_source *source, const struct catalog_check
     /* Circles are only sought among names that are all known. */
     if (!report->n_errors)
         catalog_order(&l);
+    if (!report->n_errors)
+        catalog_order_graphs(&l);
     catalog_report_sort(report);
     if (!report->n_errors)
         catalog_seal(&l, c);

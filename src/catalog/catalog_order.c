@@ -208,8 +208,7 @@ static void redundant(struct load *l)
 
 /* --- all together --- */
 
-/* Turns round what graph_sort() tells from need to needed, and starts at the lowest number. */
-static void circle_turn(uint32_t *circle, uint32_t n, uint32_t *ret_turned)
+void catalog_circle_turn(const uint32_t *circle, uint32_t n, uint32_t *ret_turned)
 {
     uint32_t lowest = 0;
     for (uint32_t i = 1; i < n; i++)
@@ -228,7 +227,7 @@ static bool roles_sort(struct load *l, struct need_graph *g, uint32_t *order)
     if (graph_sort(g->n, g->first, g->deps, order, circle, &n))
         return true;
     for (unsigned told = 0; told < CIRCLES_TOLD; told++) {
-        circle_turn(circle, n, turned);
+        catalog_circle_turn(circle, n, turned);
         roles_circle(l, turned, n);
         uint32_t from = turned[0], to = turned[1 % n], end = g->first[g->n], kept = g->first[from];
         for (uint32_t k = g->first[from]; k < end; k++)

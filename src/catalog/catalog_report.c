@@ -19,6 +19,26 @@ struct catalog_where catalog_where_of(const struct value *v)
     return (struct catalog_where){v->source ? v->source - 1u : CATALOG_NONE, v->line, v->column};
 }
 
+struct catalog_where catalog_where_in(const struct value *v, const struct err *e)
+{
+    struct catalog_where where = catalog_where_of(v);
+    struct str at = str_of(e->at);
+    uint64_t numbers[2];
+
+    for (int i = 1; i >= 0; i--) {
+        size_t colon = at.n;
+        while (colon && at.s[colon - 1] != ':')
+            colon--;
+        struct str digits = {at.s + colon, at.n - colon};
+        if (!colon || text_u64(digits, UINT32_MAX, &numbers[i], NULL) < 0)
+            return where;
+        at.n = colon - 1;
+    }
+    where.line = (uint32_t)numbers[0];
+    where.column = (uint32_t)numbers[1];
+    return where;
+}
+
 const char *catalog_where_write(const struct load *l, struct catalog_where w, char *ret, size_t n)
 {
     if (w.file == CATALOG_NONE)

@@ -296,4 +296,5 @@ void catalog_resolve(struct load *l)
     }
     l->excused = NULL;
     catalog_resolve_hooks(l);
+    catalog_resolve_graphs(l);
 }

@@ -34,27 +34,6 @@ static const struct {
 
 /* --- compiling --- */
 
-/* "path:12:3" of a fault; the place of v if it says nothing. */
-static struct catalog_where place_of(const struct value *v, const struct err *e)
-{
-    struct catalog_where where = catalog_where_of(v);
-    struct str at = str_of(e->at);
-    uint64_t numbers[2];
-
-    for (int i = 1; i >= 0; i--) {
-        size_t colon = at.n;
-        while (colon && at.s[colon - 1] != ':')
-            colon--;
-        struct str digits = {at.s + colon, at.n - colon};
-        if (!colon || text_u64(digits, UINT32_MAX, &numbers[i], NULL) < 0)
-            return where;
-        at.n = colon - 1;
-    }
-    where.line = (uint32_t)numbers[0];
-    where.column = (uint32_t)numbers[1];
-    return where;
-}
-
 /* Each name that the hook reads is there at its event. */
 static void names_check(struct load *l, const struct value *v, const struct hook *h)
 {
@@ -97,8 +76,8 @@ static void hook_add(struct load *l, const struct value *steps, enum hook_event 
             return; /* nothing to do is no hook */
     }
     if (hook_compile(l->mem, steps, event, &o, &h, &why) < 0) {
-        struct err *e = catalog_fault(l, CATALOG_ERROR, why.code, place_of(steps, &why), "%s",
-                                      why.text);
+        struct err *e = catalog_fault(l, CATALOG_ERROR, why.code, catalog_where_in(steps, &why),
+                                      "%s", why.text);
         /* Of an expression it begins with a caret below a line that is not shown here. */
         const char *hint = why.hint + strspn(why.hint, " ^");
         if (*hint)

@@ -39,7 +39,9 @@ struct import_line {
     X(node_attributes) /* of barclamps */                                                          \
     X(requires)                                                                                    \
     X(wants)                                                                                       \
-    X(scripts)
+    X(scripts)                                                                                     \
+    X(graphs)                                                                                      \
+    X(vertices) /* of graphs: stages, groups and tasks */
 struct import_counts {
 #define X(id) uint32_t id;
     IMPORT_COUNTS(X)
@@ -71,5 +73,13 @@ struct import_map { /* a jig of the source is run by this implementation, and is
 bool catalog_import_crowbar_wants(struct str path);
 int catalog_import_crowbar(const struct catalog_source *source, const struct import_map *maps,
                            size_t n_maps, struct catalog_import **ret_import, struct err *e);
+
+/* Task files of Fuel (tasks.yaml, and NAME.tasks.yaml of a flat copy) as one barclamp `fuel`, which
+ * is lenient and means same-node.  A file below graphs/X/, or called graphs__X.tasks.yaml, belongs
+ * to graph X, all others to `default`.  limit_circles: strategies that dependencies contradict are
+ * to be limits.  ERR_INVALID if there is no task at all. */
+bool catalog_import_fuel_wants(struct str path);
+int catalog_import_fuel(const struct catalog_source *source, bool limit_circles,
+                        struct catalog_import **ret_import, struct err *e);
 
 #endif

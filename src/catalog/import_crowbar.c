@@ -144,12 +144,7 @@ static int by_path(const void *a, const void *b)
     return str_cmp((*x)->path, (*y)->path);
 }
 
-struct crow_duplicates { /* who is told of keys that come twice */
-    struct crow *x;
-    struct str path;
-};
-
-static void duplicate_tell(void *ctx, struct str key, uint32_t line, uint32_t last_line)
+void crow_duplicate_tell(void *ctx, struct str key, uint32_t line, uint32_t last_line)
 {
     struct crow_duplicates *d = ctx;
     crow_tell_at(d->x, IMPORT_FAULT, d->path, line, crow_shown(d->x, key),
@@ -172,8 +167,10 @@ static void source_read(struct crow *x)
         uint32_t file = (uint32_t)(order[i] - x->source->files);
         const char *path = arena_strndup(&x->scratch, order[i]->path.s, order[i]->path.n);
         struct crow_duplicates d = {x, order[i]->path};
-        struct yaml_options o = {
-            .source = (uint16_t)(file + 1), .name = path, .duplicate = duplicate_tell, .ctx = &d};
+        struct yaml_options o = {.source = (uint16_t)(file + 1),
+                                 .name = path,
+                                 .duplicate = crow_duplicate_tell,
+                                 .ctx = &d};
         struct value *v = NULL;
         struct err e;
 
@@ -282,7 +279,7 @@ static int refuse_empty(const struct crow *x, struct err *e)
     return r;
 }
 
-static void crow_done(struct crow *x)
+void crow_done(struct crow *x)
 {
     for (size_t i = 0; i < x->roles.n; i++)
         vec_done(&x->roles.at[i].attached);

@@ -1,10 +1,17 @@
-/* import_i.h - one import of Crowbar's barclamps in the making
+/* import_i.h - one import in the making
  *
- *   import_crowbar.c     the texts: which count, who is called what, what belongs to whom; the
- * steps import_role.c        a role as a value of our own format import_attribute.c   attributes of
- * roles and nodes, likewise import_kwalify.c     a Kwalify schema to the subset of JSON Schema that
- * we check import_pattern.c     a Ruby regular expression to a POSIX one import_write.c values and
- * comments to files import_report.c      what is told about it
+ * struct crow is that of Crowbar's barclamps; what it has for reading, naming, telling and writing
+ * serves the other importers too.
+ *
+ *   import_crowbar.c     which texts count, who is called what, what belongs to whom; the steps
+ *   import_role.c        a role as a value of our own format
+ *   import_attribute.c   attributes of roles and nodes, likewise
+ *   import_kwalify.c     a Kwalify schema to the subset of JSON Schema that we check
+ *   import_pattern.c     a Ruby regular expression to a POSIX one
+ *   import_fuel.c        Fuel's task files to task graphs; import_fuel_task.c: one task of them
+ *   import_source.c      values and names of a source
+ *   import_write.c       values and comments to files
+ *   import_report.c      what is told about it
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef CATALOG_IMPORT_I_H
@@ -79,6 +86,16 @@ struct crow {
     struct crow_lines *lines_of; /* by file */
 };
 
+/* --- import_crowbar.c --- */
+
+/* For yaml_options.duplicate: keys that come twice in the file at `path` are told. */
+struct crow_duplicates {
+    struct crow *x;
+    struct str path;
+};
+void crow_duplicate_tell(void *ctx, struct str key, uint32_t line, uint32_t last_line);
+void crow_done(struct crow *x);
+
 /* --- import_report.c --- */
 
 /* One line about v, which is of the source. */
@@ -137,6 +154,13 @@ const char *import_pattern(struct arena *mem, struct str ruby, const char **ret_
 
 /* --- import_write.c --- */
 
+/* Comments at the head of a file of the source, and those right above a line of it. */
+void crow_comments_head(struct crow *x, struct buf *b, uint32_t file);
+void crow_comments_above(struct crow *x, struct buf *b, uint32_t file, uint32_t line);
+/* A text of the source as one comment line; what cannot stand in it becomes spaces. */
+void crow_comment(struct buf *b, const char *label, struct str text);
+/* A file of the result. */
+void crow_file_add(struct crow *x, const char *path, const struct buf *b);
 void crow_write_barclamp(struct crow *x, uint32_t barclamp);
 void crow_write_role(struct crow *x, const struct crow_role *r, const struct value *role);
 

@@ -120,12 +120,17 @@ void catalog_import_write(struct buf *b, const struct catalog_import *i)
         buf_printf(b, ": %s: %s: %s\n", import_kind_name((enum import_kind)l->kind), l->what,
                    l->why);
     }
-    buf_printf(
-        b,
-        "imported %u barclamps of %u files, %u jigs, %u roles, %u attributes of roles and %u "
-        "of nodes, %u requires, %u wants, %u scripts\n",
-        i->counts.barclamps, i->counts.files, i->counts.jigs, i->counts.roles, i->counts.attributes,
-        i->counts.node_attributes, i->counts.requires, i->counts.wants, i->counts.scripts);
+    if (i->counts.graphs)
+        buf_printf(b, "imported %u stages, groups and tasks of %u files in %u graphs\n",
+                   i->counts.vertices, i->counts.files, i->counts.graphs);
+    else
+        buf_printf(
+            b,
+            "imported %u barclamps of %u files, %u jigs, %u roles, %u attributes of roles and %u "
+            "of nodes, %u requires, %u wants, %u scripts\n",
+            i->counts.barclamps, i->counts.files, i->counts.jigs, i->counts.roles,
+            i->counts.attributes, i->counts.node_attributes, i->counts.requires, i->counts.wants,
+            i->counts.scripts);
     for (unsigned k = 0; k < IMPORT_KIND_COUNT; k++)
         buf_printf(b, "%s%u %s", k ? ", " : "", kinds[k], import_kind_name(k));
     buf_puts(b, "\n");

@@ -38,7 +38,7 @@ static void comments_put(struct crow *x, struct buf *b, uint32_t file, uint32_t 
     }
 }
 
-static void head_comments(struct crow *x, struct buf *b, uint32_t file)
+void crow_comments_head(struct crow *x, struct buf *b, uint32_t file)
 {
     uint32_t end = 1;
     while (is_comment(trimmed(crow_line(x, file, end))))
@@ -46,8 +46,7 @@ static void head_comments(struct crow *x, struct buf *b, uint32_t file)
     comments_put(x, b, file, 1, end);
 }
 
-/* The comments right above a line. */
-static void above_comments(struct crow *x, struct buf *b, uint32_t file, uint32_t line)
+void crow_comments_above(struct crow *x, struct buf *b, uint32_t file, uint32_t line)
 {
     uint32_t first = line;
     while (first > 1 && is_comment(trimmed(crow_line(x, file, first - 1))))
@@ -73,8 +72,7 @@ static size_t comment_char(struct str s)
     return control || separator || mark ? 0 : n;
 }
 
-/* A text of the source as one comment line; what cannot stand in it becomes spaces. */
-static void comment_put(struct buf *b, const char *label, struct str text)
+void crow_comment(struct buf *b, const char *label, struct str text)
 {
     struct str parts[] = {str_of("# "), str_of(label), text};
 
@@ -89,7 +87,7 @@ static void comment_put(struct buf *b, const char *label, struct str text)
 
 /* --- files --- */
 
-static void file_add(struct crow *x, const char *path, const struct buf *b)
+void crow_file_add(struct crow *x, const char *path, const struct buf *b)
 {
     struct catalog_file f = {str_of(path), {arena_strndup(x->mem, b->data, b->len), b->len}};
     vec_push(&x->files, f);
@@ -105,10 +103,10 @@ void crow_write_role(struct crow *x, const struct crow_role *r, const struct val
     const struct crow_barclamp *b = &x->barclamps.at[r->barclamp];
     SCOPED_BUF(text);
 
-    comment_put(&text, "Imported from ", source_path(x, b->file));
-    above_comments(x, &text, b->file, r->at->line);
+    crow_comment(&text, "Imported from ", source_path(x, b->file));
+    crow_comments_above(x, &text, b->file, r->at->line);
     yaml_write(&text, role);
-    file_add(x, arena_printf(x->mem, "%s/roles/%s.yaml", b->name, r->name), &text);
+    crow_file_add(x, arena_printf(x->mem, "%s/roles/%s.yaml", b->name, r->name), &text);
 }
 
 /* --- jigs --- */
@@ -177,7 +175,7 @@ static void jig_write(struct crow *x, struct buf *b, const struct crow_jig *j,
     value_add(&x->scratch, list, v);
     yaml_write(&text, list);
     if (crow_text(x, value_get(j->at, "description")).n)
-        comment_put(b, "", crow_text(x, value_get(j->at, "description")));
+        crow_comment(b, "", crow_text(x, value_get(j->at, "description")));
     buf_put(b, text.data, text.len);
 }
 
@@ -209,7 +207,7 @@ static void barclamp_rest(struct crow *x, const struct crow_barclamp *c, struct 
         if (str_is(key, "name") || str_is(key, "description") || str_is(key, "version"))
             continue;
         buf_printf(&kept, "%s%s", kept.len ? ", " : "", crow_shown(x, key));
-        comment_put(b, arena_printf(&x->scratch, "%s: ", crow_shown(x, key)), crow_text(x, &m->v));
+        crow_comment(b, arena_printf(&x->scratch, "%s: ", crow_shown(x, key)), crow_text(x, &m->v));
     }
     if (kept.len)
         crow_tell(x, IMPORT_CHANGED, c->head, c->name, "kept as comments: %s", kept.data);
@@ -232,8 +230,8 @@ void crow_write_barclamp(struct crow *x, uint32_t barclamp)
     struct value *v = value_map(&x->scratch), *part;
     SCOPED_BUF(text);
 
-    head_comments(x, &text, c->file);
-    comment_put(&text, "Imported from ", source_path(x, c->file));
+    crow_comments_head(x, &text, c->file);
+    crow_comment(&text, "Imported from ", source_path(x, c->file));
     barclamp_rest(x, c, &text);
     value_put_text(&x->scratch, v, "barclamp", c->name);
     if (version.n && version.n <= CATALOG_MAX_TEXT)
@@ -247,5 +245,5 @@ void crow_write_barclamp(struct crow *x, uint32_t barclamp)
         value_set(&x->scratch, v, "attributes", part);
     yaml_write(&text, v);
     jigs_write(x, &text, barclamp);
-    file_add(x, arena_printf(x->mem, "%s/barclamp.yaml", c->name), &text);
+    crow_file_add(x, arena_printf(x->mem, "%s/barclamp.yaml", c->name), &text);
 }

@@ -15,12 +15,22 @@ struct expr; /* template/expr.h */
 
 enum vertex_kind { VERTEX_STAGE, VERTEX_GROUP, VERTEX_TASK };
 
+/* Patterns, each text compiled once: two words with the same text have the same pattern.  They are
+ * memory of the C library and so cannot live in an arena. */
+struct graph_patterns;
+struct graph_patterns *graph_patterns_new(void);
+void graph_patterns_free(struct graph_patterns *p); /* NULL: nothing */
+static inline void graph_patterns_scope_end(struct graph_patterns **p)
+{
+    graph_patterns_free(*p);
+}
+
 /* A word of a selector, or the name of a cross dependency. */
 enum word_kind { WORD_NAME, WORD_PATTERN, WORD_MASTER, WORD_SELF };
 struct graph_word {
     uint8_t kind;
     struct str text;     /* without the slashes of a pattern */
-    const void *pattern; /* regex_t, compiled with REG_EXTENDED | REG_NOSUB; NULL */
+    const void *pattern; /* regex_t of a graph_patterns, anchored at its beginning; NULL */
 };
 /* Which nodes: those that have one of the words among their names. */
 enum selector_kind {
@@ -51,6 +61,8 @@ struct graph_strategy {
     const struct expr *amount_of; /* instead of it; NULL */
     struct catalog_where where;
 };
+/* At a time, as declared; 0: no limit.  An amount that is an expression counts as none. */
+uint32_t graph_strategy_limit(const struct graph_strategy *s);
 /* How many nodes of a group may fail: value, or floor(total * value / 100); negative: how many must
  * succeed.  Not given: as many as there are, and the operation does not stop. */
 struct graph_tolerance {
@@ -61,8 +73,8 @@ struct graph_tolerance {
 int64_t graph_tolerance_of(const struct graph_tolerance *t, uint32_t total);
 
 struct graph_test {
-    struct str cmd; /* "": none */
-    uint64_t timeout_ms;
+    struct str cmd;      /* "": none */
+    uint64_t timeout_ms; /* 0: not said */
     uint32_t retries;
 };
 
@@ -70,9 +82,10 @@ struct graph_vertex {
     struct str id, type, version, description;
     uint8_t kind; /* enum vertex_kind */
     uint32_t barclamp;
-    bool same_node;              /* requires and required_for mean the same node only */
-    bool circles_limit;          /* a strategy in a circle becomes a limit */
-    struct graph_selector nodes; /* of a task or group */
+    bool same_node;               /* requires and required_for mean the same node only */
+    bool circles_limit;           /* a strategy in a circle becomes a limit */
+    struct graph_selector nodes;  /* of a task or group; its id if nothing was said */
+    struct graph_selector groups; /* what `groups` says, whatever selects the nodes */
     const uint32_t *requires, *required_for, *tasks; /* vertices; tasks: of a group */
     uint32_t n_requires, n_required_for, n_tasks;
     const struct graph_cross *depends, *depended_by;
@@ -87,22 +100,42 @@ struct graph_vertex {
     const struct str *reexecute_on, *refresh_on;
     uint32_t n_reexecute_on, n_refresh_on;
     struct graph_test test_pre, test_post;
-    uint64_t timeout_ms, interval_ms;
-    uint32_t retries;
-    const struct value *source; /* as written, for export and overlays */
+    uint64_t timeout_ms, interval_ms; /* 0: not said */
+    uint32_t retries;                 /* CATALOG_NONE: not said */
+    const struct value *source;       /* as written, for export and overlays */
     struct catalog_where where;
 };
 
 struct catalog_graph {
     struct str name;
-    const struct graph_vertex *vertices; /* in the order of files */
+    const struct graph_vertex *vertices; /* in the order of files; stages that are built in first */
     uint32_t n_vertices;
     struct strmap by_id;
 };
-/* One item of such a list, {name, role or tags, policy}, as the reader takes it; everything lives
- * in the arena, compiled patterns too.  ERR_INVALID. */
-int graph_cross_read(struct arena *a, const struct value *v, struct graph_cross *ret,
-                     struct err *e);
+/* One item of such a list, {name, role or tags, policy}, as the reader takes it; text lives in the
+ * arena, patterns in p.  Not for null items, which are none.  ERR_INVALID. */
+int graph_cross_read(struct arena *a, struct graph_patterns *p, const struct value *v,
+                     struct graph_cross *ret, struct err *e);
+
+/* The graph as it is written, before any node is known: requires and required_for, members of a
+ * group before it (its `tasks`, and whoever names it in `groups`).  Of the patterns of one list
+ * each sees only groups that those before it left.  Names that nobody has are vertices too, behind
+ * the others; so is a pattern that matches no group. */
+struct graph_plain_edge {
+    uint32_t from, to; /* from comes before to */
+};
+struct graph_plain {
+    const struct str *names; /* of all vertices: the graph's own, then undefined ones */
+    uint32_t n, n_defined;
+    const struct graph_plain_edge *edges; /* each once, by from and then to */
+    uint32_t n_edges;
+};
+void graph_plain_build(struct arena *a, const struct catalog_graph *g, struct graph_plain *ret);
+/* The vertices from start on and up to end, both included; CATALOG_NONE: no bound.  ret: by vertex.
+ */
+void graph_plain_part(const struct graph_plain *p, uint32_t start, uint32_t end, struct arena *a,
+                      bool *ret);
+
 const struct catalog_graph *catalog_graph_get(const struct catalog *c, struct str name);
 uint32_t catalog_graph_find(const struct catalog_graph *g, struct str id); /* CATALOG_NONE */
 

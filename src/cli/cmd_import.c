@@ -17,7 +17,13 @@
 
 /* --- what goes in --- */
 
-static int source_file(struct cli *c, const char *path, struct catalog_source *ret, struct err *e)
+struct import_kind_of { /* what an importer looks at */
+    bool (*wants)(struct str path);
+    const char *what, *called;
+};
+
+static int source_file(struct cli *c, const char *path, const struct import_kind_of *kind,
+                       struct catalog_source *ret, struct err *e)
 {
     struct catalog_file *one = arena_new(&c->mem, struct catalog_file, 1);
     const char *name = strrchr(path, '/');
@@ -31,18 +37,19 @@ static int source_file(struct cli *c, const char *path, struct catalog_source *r
     *one = (struct catalog_file){str_of(name ? name + 1 : path),
                                  {arena_strndup(&c->mem, buf_str(&b).s, b.len), b.len}};
     *ret = (struct catalog_source){one, 1};
-    if (catalog_import_crowbar_wants(one->path))
+    if (kind->wants(one->path))
         return 0;
-    err_set(e, ERR_INVALID, "%s is no barclamp's file", path);
-    return err_hint(e, "its name ends in .yml or .yaml");
+    err_set(e, ERR_INVALID, "%s is no %s", path, kind->what);
+    return err_hint(e, "%s", kind->called);
 }
 
-static int source_read(struct cli *c, const char *path, struct catalog_source *ret, struct err *e)
+static int source_read(struct cli *c, const char *path, const struct import_kind_of *kind,
+                       struct catalog_source *ret, struct err *e)
 {
     struct value *files;
     if (!fs_is_dir(path))
-        return source_file(c, path, ret, e);
-    int rc = cli_read_tree_of(&c->mem, path, catalog_import_crowbar_wants, &files, e);
+        return source_file(c, path, kind, ret, e);
+    int rc = cli_read_tree_of(&c->mem, path, kind->wants, &files, e);
     if (rc)
         return rc;
     *ret = cli_tree_source(&c->mem, files);
@@ -156,15 +163,31 @@ static int import_finish(struct cli *c, const struct catalog_import *i, struct e
 
 int cmd_import_crowbar(struct cli *c, struct err *e)
 {
+    static const struct import_kind_of kind = {catalog_import_crowbar_wants, "barclamp's file",
+                                               "its name ends in .yml or .yaml"};
     struct catalog_source source;
     struct import_map *maps = NULL;
     size_t n_maps = 0;
     SCOPED(catalog_import) *import = NULL;
     int rc = maps_read(c, &maps, &n_maps, e);
 
-    if (rc || (rc = source_read(c, cli_arg(c, 0), &source, e)) ||
+    if (rc || (rc = source_read(c, cli_arg(c, 0), &kind, &source, e)) ||
         (rc = target_check(c, cli_arg(c, 1), e)) ||
         (rc = catalog_import_crowbar(&source, maps, n_maps, &import, e)))
+        return rc;
+    return import_finish(c, import, e);
+}
+
+int cmd_import_fuel(struct cli *c, struct err *e)
+{
+    static const struct import_kind_of kind = {catalog_import_fuel_wants, "file of tasks",
+                                               "its name is tasks.yaml, or ends in .tasks.yaml"};
+    struct catalog_source source;
+    SCOPED(catalog_import) *import = NULL;
+    int rc = source_read(c, cli_arg(c, 0), &kind, &source, e);
+
+    if (rc || (rc = target_check(c, cli_arg(c, 1), e)) ||
+        (rc = catalog_import_fuel(&source, cli_has(c, "limit-circles"), &import, e)))
         return rc;
     return import_finish(c, import, e);
 }

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
+#include "catalog/taskgraph.h"
 #include "cli/table_i.h"
 
 static const char *const severities[] = {
@@ -58,10 +59,13 @@ static void verdict_say(struct cli *c, const struct catalog_report *r, const str
     if (r->n_errors || r->n_warnings)
         cli_say(c, "%s, %s", text_count(r->n_errors, "error").s,
                 text_count(r->n_warnings, "warning").s);
-    if (cat)
-        cli_say(c, "%s: %s, %s, %s", cli_arg(c, 0), text_count(cat->n_barclamps, "barclamp").s,
-                text_count(catalog_roles_written(cat), "role").s,
-                text_count(cat->n_tasks, "task").s);
+    if (!cat)
+        return;
+    cli_say(c, "%s: %s, %s, %s", cli_arg(c, 0), text_count(cat->n_barclamps, "barclamp").s,
+            text_count(catalog_roles_written(cat), "role").s, text_count(cat->n_tasks, "task").s);
+    for (uint32_t i = 0; i < cat->n_graphs; i++)
+        cli_say(c, "graph %s: %u stages, groups and tasks", cat->graphs[i].name.s,
+                cat->graphs[i].n_vertices);
 }
 
 int cmd_lint(struct cli *c, struct err *e)

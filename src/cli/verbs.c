@@ -468,6 +468,29 @@ const struct cli_verb cli_verbs[] = {
      .about = "Prints every error with its file, line and column.  Exits with 2 if there are "
               "errors.",
      .examples = "anneal lint ./catalog"},
+    {"plan", NULL, "lay a task graph over nodes, without a server", cmd_plan, 0,
+     .args = {{"CATALOG", KIND_DIR, 0, "a directory of barclamps", NULL}},
+     .opts = OPTS(OPT("nodes", "FILE", KIND_FILE, "nodes and their roles: nodes: [{name, roles}]"),
+                  OPT("graph", "NAME", KIND_TEXT, "which graph of the catalog (default: default)"),
+                  MANY("start", "WORD", KIND_TEXT, "what comes behind this; may be repeated"),
+                  MANY("end", "WORD", KIND_TEXT, "what comes before this; may be repeated"),
+                  MANY("only", "WORD", KIND_TEXT, "nothing but this; may be repeated"),
+                  MANY("skip", "WORD", KIND_TEXT, "all but this; may be repeated"),
+                  OPT("on", "NAME", KIND_TEXT, "on this node, or on nodes of this role"),
+                  MANY("event", "NAME", KIND_TEXT,
+                       "on nodes deployed before, only what is run again for it"),
+                  FLAG("conditions", 0, "evaluate conditions; without it all are true"),
+                  FLAG("limit-circles", 0, "strategies that dependencies contradict become limits"),
+                  FLAG("roles", 0, "the graph as it is written, for Graphviz"),
+                  OPT("node-file", "NODE", KIND_TEXT,
+                      "the part of one node, with priorities, as YAML or JSON"),
+                  {"output", "FORMAT", KIND_WORD, 0, 'o', "table, json, yaml, dot or stages",
+                   "table|json|yaml|dot|stages"}),
+     .about = "A WORD is a task, a stage or a group; TASK/NODE and TASK/1,3-5 are single ones.  "
+              "What is left out keeps its place in the order.  Exits with 5 if tasks wait for each "
+              "other in a circle.",
+     .examples = "anneal plan ./catalog --nodes nodes.yaml -o stages\n"
+                 "anneal plan ./catalog --nodes nodes.yaml --start netconfig --on compute -o json"},
     {"import", "crowbar", "make a catalog of Crowbar's barclamps", cmd_import_crowbar, 0,
      .args = {{"SRC", KIND_DIR, 0, "a directory with barclamps, or one barclamp's file", NULL},
               {"DST", KIND_DIR, 0, "where the catalog is written; made if it is not there", NULL}},
@@ -481,6 +504,21 @@ const struct cli_verb cli_verbs[] = {
               "not load.",
      .examples = "anneal import crowbar ./core/barclamps ./catalog\n"
                  "anneal import crowbar ./core ./catalog --map chef=shell"},
+    {"import", "fuel", "make a catalog of Fuel's task files", cmd_import_fuel, 0,
+     .args = {{"SRC", KIND_DIR, 0, "a directory with task files, or one of them", NULL},
+              {"DST", KIND_DIR, 0, "where the catalog is written; made if it is not there", NULL}},
+     .opts = OPTS(FLAG("limit-circles", 0,
+                       "a strategy that dependencies contradict is a limit, not an order"),
+                  FLAG("force", 0, "write into a DST that is not empty; other files stay")),
+     .about = "Reads the files called tasks.yaml below SRC, and those of a flat copy whose names "
+              "end in .tasks.yaml.  Files below graphs/X/ (or graphs__X.tasks.yaml) are graph X, "
+              "all others the graph default.  The result is one barclamp, fuel, which is lenient "
+              "and in which tasks require others of their own node.  Conditions are translated; "
+              "one that has no equal is always true.  Every thing that the result does not say as "
+              "the source did is one line, with its file and line.  The result is checked as "
+              "`anneal lint` would; exits with 2 if it does not load.",
+     .examples = "anneal import fuel ./fuel-library ./catalog\n"
+                 "anneal import fuel ./fuel-library ./catalog --limit-circles"},
 
     {"worker", "list", "list workers", cmd_worker_list, S,
      .routes = "GET /v1/workers",
@@ -558,6 +596,7 @@ const struct cli_noun cli_nouns[] = {
     {"role", "what a node can be", "The catalog"},
     {"jig", "how tasks are run", "The catalog"},
     {"lint", "check a catalog without a server", "The catalog"},
+    {"plan", "lay a task graph over nodes, without a server", "The catalog"},
     {"import", "catalogs of other systems", "The catalog"},
     {"token", "who may do what", "Administration"},
     {"admin", "backup, restore, checks", "Administration"},

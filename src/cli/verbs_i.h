@@ -125,6 +125,8 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(catalog_load)                                                                                \
     X(catalog_history)                                                                             \
     X(lint)                                                                                        \
+    X(plan)                                                                                        \
+    X(import_fuel)                                                                                 \
     X(import_crowbar)                                                                              \
     X(barclamp_list)                                                                               \
     X(role_list)                                                                                   \

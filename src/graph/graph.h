@@ -60,4 +60,10 @@ static inline const uint32_t *graph_in(const struct graph *g, uint32_t v, uint32
 bool graph_sort(uint32_t n, const uint32_t *first, const uint32_t *deps, uint32_t *ret_order,
                 uint32_t *ret_cycle, uint32_t *ret_cycle_n);
 
+/* The same, linear, ties in the order of the arrays.  Returns how many are in ret_order: n, or less
+ * where there is a cycle, and then those with ret_left[v] > 0 are on one or behind one.  ret_left:
+ * of n numbers. */
+uint32_t graph_levels(uint32_t n, const uint32_t *first, const uint32_t *deps, uint32_t *ret_order,
+                      uint32_t *ret_left);
+
 #endif

@@ -8,8 +8,10 @@
  *
  * Literals, names, a.b a["b"] a[0] a[1:3], calls with named arguments, filters, tests, chained
  * comparisons, in, and/or/not that return operands, x if c else y, + - * / // % ** and ~.  Numbers
- * follow Python's rules; an integer is an int64, and what does not fit is an error.  The page for
- * those who write expressions is docs/expressions.md, which a test holds against the tables here.
+ * follow Python's rules; an integer is an int64, and what does not fit is an error.  Beyond Jinja2
+ * there are [x.name for x in nodes if x.ready] and looks at what data was before: changed(a.b).
+ * The page for those who write expressions is docs/expressions.md, which a test holds against the
+ * tables here.
  *
  * A name or key that is not there is *undefined*: `is defined`, `default` and a few more may look
  * at it, any other use is an error that names it, with its place and, where one is near, the name
@@ -94,8 +96,14 @@ int expr_compile(struct arena *a, struct str text, const struct expr_options *o,
 struct str expr_text(const struct expr *x);
 
 /* The dotted paths that the expression reads from its scope, as far as they are known without
- * evaluating: a.b[i].c reads a.b (and i).  Each once, in the order of the text; false ends. */
+ * evaluating: a.b[i].c reads a.b (and i), [x.c for x in a.b] reads a.b.  Each once, in the order of
+ * the text, except that what a comprehension goes through comes first; false ends. */
 bool expr_path_at(const struct expr *x, size_t i, struct str *ret_path);
+/* May the expression read something at, below or above this path?  That is how a caller tells what
+ * differs from node to node from what does not: with `node` and, for each key that nodes have of
+ * their own, `data.KEY`, an expression that reads none of them is the same everywhere.  One that
+ * reads all of `data`, or a member that is only known when it runs, reads them all. */
+bool expr_reads(const struct expr *x, struct str path);
 
 /* --- evaluating --- */
 
@@ -115,6 +123,9 @@ struct expr_scope {
     /* Charged by every evaluation in this scope, so that many share one; of the innermost scope.
      * NULL: each has the default. */
     struct expr_budget *budget;
+    /* The same names as they were, for old(), changed() and the like: one with outer scopes of its
+     * own; of the innermost scope.  NULL: there is no old data. */
+    const struct expr_scope *old;
 };
 
 /* The result is in `mem` or part of the scope's values, and lives as long as both; *ret_v NULL is

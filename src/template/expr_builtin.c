@@ -2,6 +2,7 @@
  *
  * The rows are in expr_i.h, once; functions, tables and documentation follow from them.  To add a
  * filter: a row there, its function in the filter_*.c file that fits, a row in docs/expressions.md.
+ * Forms look like functions and are listed with them; their arguments are not values but code.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "template/expr.h"
@@ -12,18 +13,21 @@
 #include "base/text.h"
 
 static const struct builtin filters[] = {
-#define X(name, f, params, min, flags) {name, params, expr_filter_##f, min, flags},
+#define X(name, f, params, min, flags) {name, params, expr_filter_##f, min, flags, FORM_NONE},
     EXPR_FILTERS(X)
 #undef X
 };
 static const struct builtin tests[] = {
-#define X(name, f, params, min, flags) {name, params, expr_test_##f, min, flags},
+#define X(name, f, params, min, flags) {name, params, expr_test_##f, min, flags, FORM_NONE},
     EXPR_TESTS(X)
 #undef X
 };
 static const struct builtin functions[] = {
-#define X(name, f, params, min, flags) {name, params, expr_fn_##f, min, flags},
+#define X(name, f, params, min, flags) {name, params, expr_fn_##f, min, flags, FORM_NONE},
     EXPR_FUNCTIONS(X)
+#undef X
+#define X(id, text, args) {.name = text, .params = args, .min = 1, .form = FORM_##id},
+        EXPR_FORMS(X)
 #undef X
 };
 

@@ -130,6 +130,8 @@ int parse_function(struct parser *p)
     int rc = call_find(p, EXPR_TABLE_FUNCTIONS, parse_next_text(p), pos, &c);
     if (rc < 0)
         return rc;
+    if (c.builtin && c.builtin->form)
+        return parse_form(p, c.builtin);
     p->at += 2;
     rc = parse_arguments(p, &c);
     return rc < 0 ? rc : call_emit(p, &c, pos, pos);

@@ -1,7 +1,8 @@
 /* expr_eval.c - the machine that runs a compiled expression
  *
  * A stack of slots and a loop over instructions.  The stack's size was counted when the program was
- * compiled; a jump never goes backwards, so that a program ends even without its budget.
+ * compiled; a jump never goes backwards, so that a program ends even without its budget.  What runs
+ * otherwise than once comes back here through eval_block(), on top of the same stack.
  *
  * An operand that is undefined is refused in one place, take(), before any operator sees it; calls
  * have eval_builtin() for that, since some functions may look at one.
@@ -71,6 +72,8 @@ static int call_library(struct eval *ev, const struct call *c, const struct slot
     struct expr_call call = {
         .mem = ev->mem, .ctx = ev->scope ? ev->scope->ctx : NULL, .args = values, .n = c->n_slots};
     int rc = c->function->call(&call, &v, ev->e);
+    if (rc < 0 && ev->quiet && rc != -ERR_LIMIT)
+        return rc;
     if (rc < 0) {
         if (ev->e)
             (void)err_wrap(ev->e, "%s", c->name);
@@ -108,7 +111,7 @@ static int take(struct eval *ev, const struct slot *s, uint32_t n)
 
 static void eval_name(struct eval *ev, struct str name, struct slot *ret)
 {
-    for (const struct expr_scope *s = ev->scope; s; s = s->outer)
+    for (const struct expr_scope *s = ev->view; s; s = s->outer)
         for (uint32_t i = s->n; i-- > 0;)
             if (str_eq(s->vars[i].name, name)) {
                 *ret = (struct slot){.v = s->vars[i].v, .pc = ev->pc};
@@ -161,6 +164,8 @@ static uint32_t operands(const struct expr *x, const struct instr *i)
     switch ((enum op)i->op) {
     case OP_CONST:
     case OP_NAME:
+    case OP_LOCAL:
+    case OP_FORM:
     case OP_JUMP:
     case OP_NOTHING: return 0;
     case OP_ATTR:
@@ -169,6 +174,7 @@ static uint32_t operands(const struct expr *x, const struct instr *i)
     case OP_NOT:
     case OP_AND:
     case OP_OR:
+    case OP_EACH:
     case OP_UNLESS: return 1;
     case OP_ITEM:
     case OP_ARITH:
@@ -197,6 +203,7 @@ static int eval_make(struct eval *ev, const struct instr *i, struct slot *at, st
     switch (op) {
     case OP_CONST: return give_value(ev, &ev->x->consts[i->a], ret);
     case OP_NAME: eval_name(ev, ev->x->names[i->a], ret); return 0;
+    case OP_LOCAL: return give_value(ev, ev->locals[i->a], ret);
     case OP_NOTHING: return give_undefined(ev, ret);
     case OP_ATTR: eval_member(ev, at[0].v, ev->x->names[i->a], ret); return 0;
     case OP_ITEM: return eval_item(ev, at[0].v, at[1].v, ret);
@@ -212,13 +219,15 @@ static int eval_make(struct eval *ev, const struct instr *i, struct slot *at, st
         rc = ops_relation(ev, (enum relation)i->sub, at[0].v, at[1].v, &yes);
         return rc < 0 ? rc : give_bool(ev, yes, ret);
     case OP_CALL: return eval_call(ev, &ev->x->calls[i->a], at, ret);
+    case OP_EACH:
+    case OP_FORM:
     case OP_CHAIN:
     case OP_JUMP:
     case OP_AND:
     case OP_OR:
     case OP_UNLESS: break;
     }
-    assert(!"a jump makes no value");
+    assert(!"jumps and blocks are not for here");
     return 0;
 }
 
@@ -257,10 +266,24 @@ static bool is_jump(enum op op)
     return op == OP_JUMP || op == OP_CHAIN || op == OP_AND || op == OP_OR || op == OP_UNLESS;
 }
 
-static int eval_run(struct eval *ev, struct slot *stack, struct slot *ret)
+/* What runs the code behind it; *ret_skip is how much of it there is. */
+static int eval_blocks(struct eval *ev, const struct instr *i, struct slot *at, uint32_t n,
+                       struct slot *ret, uint32_t *ret_skip)
 {
-    uint32_t n = 0;
-    for (uint32_t pc = 0; pc < ev->x->n_code;) {
+    if (i->op == OP_FORM) {
+        *ret_skip = (uint32_t)i->a;
+        return eval_form(ev, (enum form)i->sub, (uint32_t)i->a, n, ret);
+    }
+    const struct loop *l = &ev->x->loops[i->a];
+    *ret_skip = l->n_cond + l->n_item;
+    return eval_loop(ev, l, at, n, ret);
+}
+
+int eval_block(struct eval *ev, uint32_t from, uint32_t to, uint32_t used, struct slot *ret)
+{
+    struct slot *stack = ev->stack;
+    uint32_t n = used;
+    for (uint32_t pc = from; pc < to;) {
         const struct instr *i = &ev->x->code[pc];
         ev->pc = pc;
         int rc = eval_steps(ev, 1);
@@ -270,19 +293,21 @@ static int eval_run(struct eval *ev, struct slot *stack, struct slot *ret)
             rc = eval_jump(ev, i, stack + n - 1, &n);
             pc += rc == 1 ? (uint32_t)i->a : 1;
         } else {
-            uint32_t pops = operands(ev->x, i);
+            uint32_t pops = operands(ev->x, i), skip = 0;
             struct slot made = {0};
             assert(pops <= n && n - pops < ev->x->max_stack);
-            rc = eval_make(ev, i, stack + n - pops, &made);
+            rc = i->op == OP_EACH || i->op == OP_FORM
+                     ? eval_blocks(ev, i, stack + n - pops, n, &made, &skip)
+                     : eval_make(ev, i, stack + n - pops, &made);
             n -= pops;
             stack[n++] = made;
-            pc++;
+            pc += 1 + skip;
         }
         if (rc < 0)
             return rc;
     }
-    assert(n == 1);
-    *ret = stack[0];
+    assert(n == used + 1);
+    *ret = stack[used];
     return 0;
 }
 
@@ -291,17 +316,22 @@ static int eval_begin(const struct expr *x, const struct expr_scope *scope, stru
 {
     enum { SMALL = 32 };
     struct slot small[SMALL];
+    const struct value *locals[EXPR_MAX_DEPTH]; /* each is set before it is read */
     struct expr_budget *budget = scope ? scope->budget : NULL;
-    struct eval ev = {.x = x, .scope = scope, .mem = mem, .e = e, .bytes_from = mem->total_bytes};
+    struct eval ev = {.x = x, .scope = scope, .view = scope, .locals = locals, .mem = mem, .e = e};
+    ev.bytes_from = mem->total_bytes;
     ev.max_steps = budget ? budget->steps : EXPR_MAX_STEPS;
     ev.max_bytes = budget ? budget->bytes : EXPR_MAX_BYTES;
     struct slot *stack = x->max_stack > SMALL ? xcalloc(x->max_stack, sizeof *stack) : small;
     struct slot made;
-    int rc = eval_run(&ev, stack, &made);
+    ev.stack = stack;
+    int rc = eval_block(&ev, 0, x->n_code, 0, &made);
     if (rc >= 0 && defined && !made.v)
         rc = eval_undefined(&ev, &made);
     if (stack != small)
         free(stack);
+    if (ev.patterns)
+        eval_patterns_free(ev.patterns);
     if (budget) {
         budget->steps -= ev.steps;
         budget->bytes = eval_bytes_left(&ev);

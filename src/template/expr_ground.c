@@ -23,6 +23,8 @@ int eval_fail(struct eval *ev, enum errcode code, const char *fmt, ...)
     char text[sizeof ev->e->text];
     const struct instr *i = &ev->x->code[ev->pc];
     va_list ap;
+    if (ev->quiet && code != ERR_LIMIT)
+        return -(int)code;
     va_start(ap, fmt);
     vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
@@ -48,7 +50,7 @@ static const char *nearest_key(const struct value *map, struct str name, struct 
 static const char *nearest_var(const struct eval *ev, struct str name, struct arena *scratch)
 {
     VEC(const char *) names = {0};
-    for (const struct expr_scope *s = ev->scope; s; s = s->outer)
+    for (const struct expr_scope *s = ev->view; s; s = s->outer)
         for (uint32_t i = 0; i < s->n; i++)
             if (s->vars[i].v)
                 vec_push(&names, arena_strndup(scratch, s->vars[i].name.s, s->vars[i].name.n));
@@ -60,6 +62,8 @@ static const char *nearest_var(const struct eval *ev, struct str name, struct ar
 int eval_undefined(struct eval *ev, const struct slot *s)
 {
     enum { KEYS_SHOWN = 1000 };
+    if (ev->quiet)
+        return -ERR_UNKNOWN_NAME;
     SCOPED_ARENA(scratch);
     const struct instr *i = &ev->x->code[s->pc];
     struct str source = {ev->x->src.text.s + i->from, i->to - i->from};

@@ -1,8 +1,9 @@
 /* expr_i.h - what the parts of the expression language share
  *
  * expr_lex.c makes tokens; expr_parse.c, expr_term.c and expr_call.c turn them into a program for a
- * machine with a stack; expr_eval.c runs it.  expr_ground.c has what all of these stand on,
- * expr_ops.c the operators, expr_show.c how values are written, expr_builtin.c the tables, and the
+ * machine with a stack; expr_eval.c runs it.  expr_form.c reads and runs the parts that run
+ * otherwise than once.  expr_ground.c has what all of these stand on, expr_ops.c the operators,
+ * expr_among.c membership, expr_show.c how values are written, expr_builtin.c the tables, and the
  * filter_*.c files what is in them.
  *
  * The program is flat, so that a chain of ten thousand operators is a loop and not a recursion.
@@ -105,6 +106,9 @@ enum op {
     OP_UNLESS,  /* drop; jump if it was false */
     OP_NOTHING, /* undefined: an if without else */
     OP_CALL,    /* a: call */
+    OP_LOCAL,   /* a: number of a comprehension's name */
+    OP_EACH,    /* a: loop; its blocks follow; top: what it goes through */
+    OP_FORM,    /* sub: enum form; a: length of the block that follows */
 };
 enum relation { REL_EQ, REL_NE, REL_LT, REL_LE, REL_GT, REL_GE, REL_IN, REL_NOT_IN };
 
@@ -113,6 +117,24 @@ struct instr {
     int32_t a;
     uint32_t pos;      /* where the caret goes */
     uint32_t from, to; /* the source of the value made, which is its name if it is undefined */
+};
+
+/* clang-format off */
+/*    id           name           parameters */
+#define EXPR_FORMS(X)                                                                              \
+    X(ADDED,       "added",       "e")                                                             \
+    X(CHANGED,     "changed",     "e")                                                             \
+    X(CHANGED_ALL, "changed_all", "e ...")                                                         \
+    X(CHANGED_ANY, "changed_any", "e ...")                                                         \
+    X(DELETED,     "deleted",     "e")                                                             \
+    X(NEW,         "new",         "e")                                                             \
+    X(OLD,         "old",         "e")
+/* clang-format on */
+enum form { /* what is called as a function is and evaluates its arguments itself */
+            FORM_NONE,
+#define X(id, name, params) FORM_##id,
+            EXPR_FORMS(X)
+#undef X
 };
 
 struct eval;
@@ -125,8 +147,9 @@ enum builtin_flag {
 };
 struct builtin {
     const char *name, *params;
-    builtin_f call;
+    builtin_f call; /* NULL: a form */
     uint8_t min, flags;
+    uint8_t form;
 };
 struct call {
     const char *name;
@@ -137,9 +160,15 @@ struct call {
     uint8_t to[EXPR_MAX_ARGS];            /* which of them each on the stack is */
 };
 
+struct loop {                /* [item for name in ... if cond] */
+    uint32_t local;          /* number of its name */
+    uint32_t n_cond, n_item; /* lengths of its blocks; without a condition 0 */
+};
+
 struct expr {
     struct source_text src;
     const struct instr *code;
+    const struct loop *loops;
     const struct value *consts;
     const struct str *names;
     const struct call *calls;
@@ -159,6 +188,8 @@ struct parser {
     VEC(struct value) consts;
     VEC(struct str) names;
     VEC(struct call) calls;
+    VEC(struct loop) loops;
+    VEC(struct str) locals; /* names of the comprehensions that are open, outermost first */
     VEC(struct str) paths;
     struct strmap seen; /* paths */
     uint32_t depth, max_depth;
@@ -182,12 +213,17 @@ int parse_enter(struct parser *p);
 /* Adds an instruction that takes `pops` off the stack and pushes one value. */
 struct instr *parse_emit(struct parser *p, enum op op, int32_t a, uint32_t pops, uint32_t pos,
                          uint32_t from);
+/* A jump that drops what it has looked at when it does not jump; its place is given later. */
+size_t parse_emit_jump(struct parser *p, enum op op, uint32_t pos);
+void parse_patch(struct parser *p, size_t jump);
 int parse_expression(struct parser *p);
+int parse_or(struct parser *p); /* an expression that ends before an `if` */
 /* A literal, name or bracket with what is attached to it; filters and tests only if asked for. */
 int parse_unary(struct parser *p, bool with_filters);
 struct str parse_next_text(const struct parser *p);
 /* A word that cannot be a name. */
 bool parse_is_reserved(struct str s);
+bool parse_is_literal(struct str s); /* true, none and the like */
 /* *path stays empty unless the primary is a name of the scope. */
 int parse_primary(struct parser *p, struct buf *path);
 int parse_postfix(struct parser *p, struct buf *path, uint32_t from);
@@ -195,6 +231,12 @@ int parse_postfix(struct parser *p, struct buf *path, uint32_t from);
 int parse_function(struct parser *p);
 int parse_filter(struct parser *p, uint32_t from);
 int parse_test(struct parser *p, uint32_t from);
+/* The number of a name that a comprehension binds; the innermost counts. */
+bool parse_local(const struct parser *p, struct str name, uint32_t *ret_i);
+/* The token `for` of the list that has just been opened, 0 if it has none. */
+size_t parse_find_for(const struct parser *p);
+int parse_comprehension(struct parser *p, size_t word, uint32_t pos);
+int parse_form(struct parser *p, const struct builtin *b);
 
 /* --- evaluating --- */
 
@@ -211,12 +253,19 @@ static inline bool slot_given(const struct slot *s)
     return s->v || s->pc != SLOT_ABSENT;
 }
 
+enum { EVAL_PATTERNS = 4 };
+struct eval_patterns; /* filter_text.c */
 struct eval {
     const struct expr *x;
     const struct expr_scope *scope;
+    const struct expr_scope *view; /* where names are looked up: scope, or its old one */
+    const struct value **locals;   /* by number */
+    struct slot *stack;
+    struct eval_patterns *patterns; /* compiled so far; NULL: none */
     struct arena *mem;
     struct err *e;
     uint32_t pc;
+    bool quiet;                  /* only limits are worded: other errors are answers */
     const struct call *call;     /* under way, for messages */
     const struct builtin *inner; /* what map() or select() is calling */
     uint32_t steps, max_steps;
@@ -255,6 +304,26 @@ static inline void eval_list_put(struct value *list, const struct value *v)
     list->items[list->n++].cap = 0;
 }
 int eval_map_put(struct eval *ev, struct value *map, struct str key, const struct value *v);
+
+/* Runs a part of the program with n slots in use. */
+int eval_block(struct eval *ev, uint32_t from, uint32_t to, uint32_t n, struct slot *ret);
+int eval_loop(struct eval *ev, const struct loop *l, const struct slot *over, uint32_t n,
+              struct slot *ret);
+int eval_form(struct eval *ev, enum form form, uint32_t block, uint32_t n, struct slot *ret);
+void eval_patterns_free(struct eval_patterns *p);
+
+/* A list that is asked what it has (expr_among.c). */
+struct among {
+    const struct value *at;
+    uint32_t n;
+    uint32_t cursor; /* behind the last that was found */
+    uint32_t *heads, *next, mask;
+};
+int among_has(struct eval *ev, struct among *a, const struct value *v, bool *ret);
+void among_done(struct among *a);
+/* The items of one list that are in another, or that are not; in their order. */
+int among_filter(struct eval *ev, const struct value *from, const struct value *in, bool wanted,
+                 struct slot *ret);
 
 /* What there is at a key or index; undefined if nothing. */
 void eval_member(struct eval *ev, const struct value *of, struct str key, struct slot *ret);
@@ -324,15 +393,17 @@ int builtin_param_find(const char *params, struct str name);
     X("abs",           abs,            "value",                               1,  0)               \
     X("bool",          bool,           "value",                               1,  0)               \
     X("capitalize",    capitalize,     "s",                                   1,  0)               \
-    X("combine",       combine,        "value",                               1,  BUILTIN_MORE)    \
+    X("combine",       combine,        "value * recursive",                   1,  BUILTIN_MORE)    \
     X("count",         length,         "value",                               1,  0)               \
     X("d",             default,        "value default_value boolean",         1,  BUILTIN_ANY_ALL) \
     X("default",       default,        "value default_value boolean",         1,  BUILTIN_ANY_ALL) \
     X("dictsort",      dictsort,       "value case_sensitive by reverse",     1,  0)               \
     X("first",         first,          "seq",                                 1,  0)               \
+    X("flatten",       flatten,        "value",                               1,  0)               \
     X("float",         float,          "value default",                       1,  0)               \
     X("fromjson",      fromjson,       "value",                               1,  0)               \
     X("int",           int,            "value default base",                  1,  0)               \
+    X("intersect",     intersect,      "value other",                         2,  0)               \
     X("items",         items,          "value",                               1,  BUILTIN_ANY)     \
     X("join",          join,           "value d attribute",                   1,  0)               \
     X("keys",          keys,           "value",                               1,  0)               \
@@ -358,6 +429,7 @@ int builtin_param_find(const char *params, struct str name);
     X("sum",           sum,            "iterable attribute start",            1,  0)               \
     X("title",         title,          "s",                                   1,  0)               \
     X("tojson",        tojson,         "value indent",                        1,  0)               \
+    X("toyaml",        toyaml,         "value",                               1,  0)               \
     X("trim",          trim,           "value chars",                         1,  0)               \
     X("unique",        unique,         "value case_sensitive attribute",      1,  0)               \
     X("upper",         upper,          "s",                                   1,  0)               \

@@ -74,6 +74,15 @@ static int too_deep(struct eval *ev)
     return eval_fail(ev, ERR_LIMIT, "a value nested deeper than the limit of %d", EXPR_MAX_TREE);
 }
 
+/* The member of that name; two states of one map mostly have it in the same place. */
+static const struct value *member_like(const struct value *map, uint32_t at, const struct member *m)
+{
+    const struct member *same = &map->members[at];
+    if (same->key_n == m->key_n && memcmp(same->key, m->key, m->key_n) == 0)
+        return &same->v;
+    return value_get_str(map, (struct str){m->key, m->key_n});
+}
+
 static int equal_at(struct eval *ev, const struct value *a, const struct value *b, unsigned depth,
                     bool *ret)
 {
@@ -94,6 +103,8 @@ static int equal_at(struct eval *ev, const struct value *a, const struct value *
         *ret = str_eq(value_as_str(a), value_as_str(b));
         return eval_steps(ev, a->n / 256);
     }
+    if (a->items == b->items) /* copies of one value share what it holds */
+        return 0;
     if (depth == EXPR_MAX_TREE)
         return too_deep(ev);
     for (uint32_t i = 0; i < a->n && *ret && rc >= 0; i++) {
@@ -102,7 +113,7 @@ static int equal_at(struct eval *ev, const struct value *a, const struct value *
             continue;
         }
         const struct member *m = &a->members[i];
-        const struct value *other = value_get_str(b, (struct str){m->key, m->key_n});
+        const struct value *other = member_like(b, i, m);
         *ret = other != NULL;
         if (other)
             rc = equal_at(ev, &m->v, other, depth + 1, ret);
@@ -358,6 +369,8 @@ int ops_arith(struct eval *ev, enum token_kind op, const struct value *a, const 
         return repeat(ev, b, int_of(a), ret);
     const struct instr *i = &ev->x->code[ev->pc];
     bool twice = op == TOKEN_POW || op == TOKEN_FLOORDIV;
+    if (ev->quiet)
+        return -ERR_INVALID;
     int rc = err_set(ev->e, ERR_INVALID, "%.*s cannot be applied to %s and %s", twice ? 2 : 1,
                      ev->x->src.text.s + i->pos, show_kind(a), show_kind(b));
     if (op == TOKEN_ADD && (a->kind == VALUE_STRING || b->kind == VALUE_STRING))

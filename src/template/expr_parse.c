@@ -95,15 +95,14 @@ struct instr *parse_emit(struct parser *p, enum op op, int32_t a, uint32_t pops,
     return &p->code.at[p->code.n - 1];
 }
 
-/* A jump drops what it has looked at when it does not jump. */
-static size_t emit_jump(struct parser *p, enum op op, uint32_t pos)
+size_t parse_emit_jump(struct parser *p, enum op op, uint32_t pos)
 {
     parse_emit(p, op, 0, 1, pos, pos);
     p->stack--;
     return p->code.n - 1;
 }
 
-static void patch(struct parser *p, size_t jump)
+void parse_patch(struct parser *p, size_t jump)
 {
     p->code.at[jump].a = (int32_t)(p->code.n - jump);
 }
@@ -213,7 +212,7 @@ static int parse_compare(struct parser *p)
     }
     while (chain != SIZE_MAX) {
         int32_t before = p->code.at[chain].a;
-        patch(p, chain);
+        parse_patch(p, chain);
         chain = before < 0 ? SIZE_MAX : (size_t)before;
     }
     return rc;
@@ -238,10 +237,10 @@ static int parse_short(struct parser *p, int (*operand)(struct parser *p), const
 {
     int rc = operand(p);
     while (rc >= 0 && parse_is_word(p, p->at, word)) {
-        size_t jump = emit_jump(p, op, parse_peek(p)->pos);
+        size_t jump = parse_emit_jump(p, op, parse_peek(p)->pos);
         p->at++;
         rc = operand(p);
-        patch(p, jump);
+        parse_patch(p, jump);
     }
     return rc;
 }
@@ -251,7 +250,7 @@ static int parse_and(struct parser *p)
     return parse_short(p, parse_not, "and", OP_AND);
 }
 
-static int parse_or(struct parser *p)
+int parse_or(struct parser *p)
 {
     return parse_short(p, parse_and, "or", OP_OR);
 }
@@ -294,7 +293,7 @@ static int parse_condition(struct parser *p)
             rc = parse_condition(p);
         else
             parse_emit(p, OP_NOTHING, 0, 0, pos, start);
-        patch(p, jump);
+        parse_patch(p, jump);
     }
     p->depth = before;
     return rc;
@@ -318,6 +317,8 @@ static void parser_done(struct parser *p)
     vec_done(&p->consts);
     vec_done(&p->names);
     vec_done(&p->calls);
+    vec_done(&p->loops);
+    vec_done(&p->locals);
     vec_done(&p->paths);
     strmap_done(&p->seen);
 }
@@ -370,6 +371,7 @@ int expr_compile(struct arena *a, struct str text, const struct expr_options *o,
                            .consts = KEEP(&p, consts),
                            .names = KEEP(&p, names),
                            .calls = KEEP(&p, calls),
+                           .loops = KEEP(&p, loops),
                            .paths = KEEP(&p, paths),
                            .n_code = (uint32_t)p.code.n,
                            .n_paths = (uint32_t)p.paths.n,
@@ -392,4 +394,18 @@ bool expr_path_at(const struct expr *x, size_t i, struct str *ret_path)
         return false;
     *ret_path = x->paths[i];
     return true;
+}
+
+bool expr_reads(const struct expr *x, struct str path)
+{
+    for (uint32_t i = 0; i < x->n_paths; i++) {
+        struct str a = x->paths[i], b = path;
+        if (a.n > b.n) {
+            a = path;
+            b = x->paths[i];
+        }
+        if (memcmp(a.s, b.s, a.n) == 0 && (a.n == b.n || b.s[a.n] == '.'))
+            return true;
+    }
+    return false;
 }

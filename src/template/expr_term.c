@@ -15,7 +15,7 @@ struct str parse_next_text(const struct parser *p)
 
 bool parse_is_reserved(struct str s)
 {
-    static const char *const words[] = {"and", "or", "not", "in", "is", "if", "else"};
+    static const char *const words[] = {"and", "or", "not", "in", "is", "if", "else", "for"};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (str_is(s, words[i]))
             return true;
@@ -135,7 +135,7 @@ static int parse_parenthesis(struct parser *p, uint32_t pos)
     return rc;
 }
 
-static bool parse_word(struct parser *p)
+static const struct value *word_value(struct str s)
 {
     static const struct {
         const char *word;
@@ -148,21 +148,58 @@ static bool parse_word(struct parser *p)
         {"none", {.kind = VALUE_NULL}},
         {"None", {.kind = VALUE_NULL}},
     };
-    uint32_t pos = parse_peek(p)->pos;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (parse_accept_word(p, words[i].word)) {
-            parse_emit(p, OP_CONST, const_add(p, words[i].v), 0, pos, pos);
-            return true;
-        }
-    return false;
+        if (str_is(s, words[i].word))
+            return &words[i].v;
+    return NULL;
+}
+
+bool parse_is_literal(struct str s)
+{
+    return word_value(s) != NULL;
+}
+
+static bool parse_word(struct parser *p)
+{
+    uint32_t pos = parse_peek(p)->pos;
+    const struct value *v = word_value(parse_next_text(p));
+    if (!v)
+        return false;
+    p->at++;
+    parse_emit(p, OP_CONST, const_add(p, *v), 0, pos, pos);
+    return true;
+}
+
+/* Behind the opening bracket at `pos`. */
+static int parse_list(struct parser *p, uint32_t pos)
+{
+    uint32_t n = 0;
+    size_t word = parse_find_for(p);
+    if (word)
+        return parse_comprehension(p, word, pos);
+    int rc = parse_items(p, TOKEN_CLOSE_LIST, "',' or ']'", &n);
+    if (rc >= 0)
+        parse_emit(p, OP_LIST, (int32_t)n, n, pos, pos);
+    return rc;
+}
+
+/* A name that a comprehension binds, or one of the scope: only those have a path. */
+static void parse_name(struct parser *p, struct str s, struct buf *path)
+{
+    uint32_t pos = parse_peek(p)->pos, local;
+    p->at++;
+    if (parse_local(p, s, &local)) {
+        parse_emit(p, OP_LOCAL, (int32_t)local, 0, pos, pos);
+        return;
+    }
+    parse_emit(p, OP_NAME, name_add(p, s), 0, pos, pos);
+    buf_put(path, s.s, s.n);
 }
 
 int parse_primary(struct parser *p, struct buf *path)
 {
     const struct token *t = parse_peek(p);
     struct str s = parse_next_text(p);
-    uint32_t n = 0;
-    int rc;
     switch (t->kind) {
     case TOKEN_NAME:
         if (parse_is_reserved(s))
@@ -171,20 +208,13 @@ int parse_primary(struct parser *p, struct buf *path)
             return 0;
         if (p->tokens.at[p->at + 1].kind == TOKEN_OPEN)
             return parse_function(p);
-        p->at++;
-        parse_emit(p, OP_NAME, name_add(p, s), 0, t->pos, t->pos);
-        buf_put(path, s.s, s.n);
+        parse_name(p, s, path);
         return 0;
     case TOKEN_STRING: return parse_text(p);
     case TOKEN_INT:
     case TOKEN_REAL: return parse_number(p);
     case TOKEN_OPEN: p->at++; return parse_parenthesis(p, t->pos);
-    case TOKEN_OPEN_LIST:
-        p->at++;
-        rc = parse_items(p, TOKEN_CLOSE_LIST, "',' or ']'", &n);
-        if (rc >= 0)
-            parse_emit(p, OP_LIST, (int32_t)n, n, t->pos, t->pos);
-        return rc;
+    case TOKEN_OPEN_LIST: p->at++; return parse_list(p, t->pos);
     case TOKEN_OPEN_MAP: p->at++; return parse_map(p, t->pos);
     default: break;
     }

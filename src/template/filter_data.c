@@ -1,9 +1,10 @@
-/* filter_data.c - filters on maps and whole values: defaults, members, merging, JSON */
+/* filter_data.c - filters on maps and whole values: defaults, members, merging, JSON, YAML */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "template/expr.h"
 #include "template/expr_i.h"
 
 #include "base/json.h"
+#include "base/yaml.h"
 
 int expr_filter_default(struct eval *ev, const struct slot *args, uint32_t n, struct slot *ret)
 {
@@ -76,23 +77,57 @@ static int merge_budget(struct eval *ev, const struct value *v)
     return rc < 0 ? rc : eval_steps(ev, size / sizeof *v);
 }
 
+/* The members of one map laid over another, each as a whole. */
+static int overlay(struct eval *ev, const struct value *under, const struct value *over,
+                   const struct value **ret_v)
+{
+    const struct value *both[] = {under, over};
+    int rc = eval_bytes(ev, sizeof *under);
+    if (rc < 0)
+        return rc;
+    struct value *map = value_map(ev->mem);
+    for (int k = 0; k < 2; k++)
+        for (uint32_t i = 0; i < both[k]->n && rc >= 0; i++) {
+            const struct member *m = &both[k]->members[i];
+            rc = eval_map_put(ev, map, (struct str){m->key, m->key_n}, &m->v);
+        }
+    *ret_v = map;
+    return rc;
+}
+
 int expr_filter_combine(struct eval *ev, const struct slot *args, uint32_t n, struct slot *ret)
 {
+    enum { RECURSIVE = 1, FIRST = 2 };
     const struct value *all = args[0].v;
-    for (uint32_t i = 0; i < n; i++) {
+    bool deep = !args[RECURSIVE].v || ops_truth(args[RECURSIVE].v);
+    if (all->kind != VALUE_MAP)
+        return eval_wrong(ev, all, "value", "a map");
+    for (uint32_t i = FIRST; i < n; i++) {
         if (args[i].v->kind != VALUE_MAP)
-            return eval_wrong(ev, args[i].v, i ? "what is combined" : "value", "a map");
-        if (i == 0)
-            continue;
-        int rc = merge_budget(ev, args[i].v);
-        if (rc < 0)
-            return rc;
-        all = value_merge(ev->mem, all, args[i].v);
-        rc = eval_bytes(ev, 0);
+            return eval_wrong(ev, args[i].v, "what is combined", "a map");
+        int rc = deep ? merge_budget(ev, args[i].v) : overlay(ev, all, args[i].v, &all);
+        if (rc >= 0 && deep)
+            all = value_merge(ev->mem, all, args[i].v);
+        if (rc >= 0)
+            rc = eval_bytes(ev, 0);
         if (rc < 0)
             return rc;
     }
     return give_value(ev, all, ret);
+}
+
+/* JSON first: it charges for the tree and refuses one that is too deep, which YAML would indent
+ * without end. */
+int expr_filter_toyaml(struct eval *ev, const struct slot *args, uint32_t n, struct slot *ret)
+{
+    (void)n;
+    SCOPED_BUF(text);
+    int rc = show_json(ev, &text, args[0].v, 0);
+    if (rc < 0)
+        return rc;
+    buf_clear(&text);
+    yaml_write(&text, args[0].v);
+    return give_text(ev, buf_str(&text), ret);
 }
 
 int expr_filter_tojson(struct eval *ev, const struct slot *args, uint32_t n, struct slot *ret)

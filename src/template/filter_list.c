@@ -497,3 +497,52 @@ int expr_filter_sum(struct eval *ev, const struct slot *args, uint32_t n, struct
     }
     return rc;
 }
+
+/* --- lists of lists, and two lists --- */
+
+/* What is left of the lists under way, innermost last. */
+struct flat_part {
+    const struct value *at;
+    uint32_t n;
+};
+
+int expr_filter_flatten(struct eval *ev, const struct slot *args, uint32_t n, struct slot *ret)
+{
+    (void)n;
+    VEC(struct flat_part) open = {0};
+    VEC(const struct value *) found = {0};
+    struct value *list = NULL;
+    int rc = args[0].v->kind == VALUE_LIST ? 0 : eval_wrong(ev, args[0].v, "value", "a list");
+    if (rc >= 0)
+        vec_push(&open, ((struct flat_part){args[0].v->items, args[0].v->n}));
+    while (rc >= 0 && open.n) {
+        struct flat_part *top = &open.at[open.n - 1];
+        if (!top->n) {
+            open.n--;
+            continue;
+        }
+        const struct value *v = top->at++;
+        top->n--;
+        rc = eval_steps(ev, 1);
+        if (v->kind == VALUE_LIST)
+            vec_push(&open, ((struct flat_part){v->items, v->n}));
+        else
+            vec_push(&found, v);
+    }
+    if (rc >= 0)
+        rc = eval_list(ev, (uint32_t)found.n, &list);
+    for (size_t i = 0; rc >= 0 && i < found.n; i++)
+        eval_list_put(list, found.at[i]);
+    vec_done(&open);
+    vec_done(&found);
+    return rc < 0 ? rc : give_value(ev, list, ret);
+}
+
+int expr_filter_intersect(struct eval *ev, const struct slot *args, uint32_t n, struct slot *ret)
+{
+    (void)n;
+    for (int i = 0; i < 2; i++)
+        if (args[i].v->kind != VALUE_LIST)
+            return eval_wrong(ev, args[i].v, i ? "other" : "value", "a list");
+    return among_filter(ev, args[0].v, args[1].v, true, ret);
+}

@@ -8,6 +8,7 @@
 #include "template/expr_i.h"
 
 #include <regex.h>
+#include <stdlib.h>
 
 #include "base/text.h"
 #include "model/schema.h"
@@ -307,12 +308,60 @@ int expr_filter_join(struct eval *ev, const struct slot *args, uint32_t n, struc
 
 /* --- patterns --- */
 
-/* Compiles; the caller frees. */
-static int pattern_ready(struct eval *ev, const struct slot *args, regex_t *ret_re,
+/* A pattern is mostly asked of many texts in a row: the last few stay compiled until the evaluation
+ * ends.  Texts of an evaluation do not move, so that the address tells one pattern from another. */
+struct eval_patterns {
+    struct {
+        struct str text;
+        regex_t re;
+    } at[EVAL_PATTERNS];
+    uint32_t n, next;
+};
+
+void eval_patterns_free(struct eval_patterns *p)
+{
+    for (uint32_t i = 0; i < p->n; i++)
+        regfree(&p->at[i].re);
+    free(p);
+}
+
+static int pattern_compile(struct eval *ev, struct str pattern, const regex_t **ret_re)
+{
+    enum { COMPILE_STEPS = 50 };
+    struct err why = {0};
+    struct eval_patterns *p = ev->patterns;
+    regex_t re;
+    for (uint32_t i = 0; p && i < p->n; i++)
+        if (p->at[i].text.s == pattern.s && p->at[i].text.n == pattern.n) {
+            *ret_re = &p->at[i].re;
+            return 0;
+        }
+    int rc = eval_steps(ev, COMPILE_STEPS);
+    if (rc >= 0 && schema_pattern_check(pattern, &why) < 0) {
+        if (why.hint[0])
+            return eval_fail(ev, ERR_INVALID, "%s; %s", why.text, why.hint);
+        return eval_fail(ev, ERR_INVALID, "%s", why.text);
+    }
+    if (rc >= 0 && regcomp(&re, pattern.s, REG_EXTENDED))
+        rc = eval_fail(ev, ERR_INVALID, "the pattern is not usable");
+    if (rc < 0)
+        return rc;
+    if (!p)
+        p = ev->patterns = xcalloc(1, sizeof *p);
+    uint32_t at = p->n < EVAL_PATTERNS ? p->n++ : p->next++ % EVAL_PATTERNS;
+    if (p->at[at].text.s)
+        regfree(&p->at[at].re);
+    p->at[at].text = pattern;
+    p->at[at].re = re;
+    *ret_re = &p->at[at].re;
+    return 0;
+}
+
+/* The evaluation keeps it. */
+static int pattern_ready(struct eval *ev, const struct slot *args, const regex_t **ret_re,
                          struct str *ret_s)
 {
-    enum { COMPILE_STEPS = 50, MATCH_BYTES = 8 };
-    struct err why = {0};
+    enum { MATCH_BYTES = 8 };
     struct str pattern;
     int rc = arg_text(ev, &args[0], "value", ret_s);
     if (rc >= 0)
@@ -321,15 +370,8 @@ static int pattern_ready(struct eval *ev, const struct slot *args, regex_t *ret_
         rc = eval_fail(ev, ERR_LIMIT, "text of %zu bytes, %d is the limit for patterns", ret_s->n,
                        SCHEMA_MAX_MATCH);
     if (rc >= 0)
-        rc = eval_steps(ev, COMPILE_STEPS + ret_s->n / MATCH_BYTES);
-    if (rc >= 0 && schema_pattern_check(pattern, &why) < 0) {
-        if (why.hint[0])
-            return eval_fail(ev, ERR_INVALID, "%s; %s", why.text, why.hint);
-        return eval_fail(ev, ERR_INVALID, "%s", why.text);
-    }
-    if (rc >= 0 && regcomp(ret_re, args[1].v->s, REG_EXTENDED))
-        rc = eval_fail(ev, ERR_INVALID, "the pattern is not usable");
-    return rc;
+        rc = eval_steps(ev, 1 + ret_s->n / MATCH_BYTES);
+    return rc < 0 ? rc : pattern_compile(ev, pattern, ret_re);
 }
 
 enum { GROUPS = 10 };
@@ -346,15 +388,14 @@ int expr_filter_regex_match(struct eval *ev, const struct slot *args, uint32_t n
     (void)n;
     static const struct value nothing = {.kind = VALUE_NULL};
     regmatch_t m[GROUPS];
-    regex_t re;
+    const regex_t *re;
     struct str s;
     struct value *list = NULL;
     int rc = pattern_ready(ev, args, &re, &s);
     if (rc < 0)
         return rc;
-    bool hit = pattern_next(&re, s, 0, m);
-    uint32_t groups = re.re_nsub + 1 < GROUPS ? (uint32_t)re.re_nsub + 1 : GROUPS;
-    regfree(&re);
+    bool hit = pattern_next(re, s, 0, m);
+    uint32_t groups = re->re_nsub + 1 < GROUPS ? (uint32_t)re->re_nsub + 1 : GROUPS;
     if (!hit)
         return give_value(ev, &nothing, ret);
     rc = eval_list(ev, groups, &list);
@@ -372,15 +413,13 @@ int expr_filter_regex_match(struct eval *ev, const struct slot *args, uint32_t n
 int expr_test_match(struct eval *ev, const struct slot *args, uint32_t n, struct slot *ret)
 {
     (void)n;
-    regmatch_t m[GROUPS];
-    regex_t re;
+    const regex_t *re;
     struct str s;
     int rc = pattern_ready(ev, args, &re, &s);
     if (rc < 0)
         return rc;
-    bool hit = pattern_next(&re, s, 0, m);
-    regfree(&re);
-    return give_bool(ev, hit, ret);
+    regmatch_t whole = {0, (regoff_t)s.n}; /* no groups are asked for: they cost most */
+    return give_bool(ev, regexec(re, s.s, 0, &whole, REG_STARTEND) == 0, ret);
 }
 
 /* \0 to \9 are what the pattern and its groups matched, \\ is a backslash. */
@@ -407,7 +446,7 @@ int expr_filter_regex_replace(struct eval *ev, const struct slot *args, uint32_t
     (void)n;
     SCOPED_BUF(out);
     regmatch_t m[GROUPS];
-    regex_t re;
+    const regex_t *re;
     struct str s, with;
     uint64_t count;
     size_t at = 0, done = 0; /* where to look on; what has been written */
@@ -418,7 +457,7 @@ int expr_filter_regex_replace(struct eval *ev, const struct slot *args, uint32_t
         rc = pattern_ready(ev, args, &re, &s);
     if (rc < 0)
         return rc;
-    while (rc >= 0 && count-- && at <= s.n && pattern_next(&re, s, at, m)) {
+    while (rc >= 0 && count-- && at <= s.n && pattern_next(re, s, at, m)) {
         size_t from = (size_t)m[0].rm_so, to = (size_t)m[0].rm_eo, len = 1;
         buf_put(&out, s.s + done, from - done);
         expand(&out, with, s, m);
@@ -430,7 +469,6 @@ int expr_filter_regex_replace(struct eval *ev, const struct slot *args, uint32_t
         if (rc >= 0)
             rc = eval_bytes(ev, out.len);
     }
-    regfree(&re);
     if (rc < 0)
         return rc;
     buf_put(&out, s.s + done, s.n - done);

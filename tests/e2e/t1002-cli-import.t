@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# anneal import crowbar: what is imported is sound, loads into a server, and keeps its faults to itself.
+# anneal import: what is imported is sound, loads into a server, and keeps its faults to itself.
 # SPDX-License-Identifier: Apache-2.0
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cli.sh"
@@ -31,6 +31,14 @@ if [ -d "${ANNEAL_TEST_DATA:-$top/../shared}/data/crowbar" ]; then
     run anneal lint "$work/crowbar"
     is "$rc" 0 "and sound"
     has "$out" "18 barclamps, 64 roles" "all of them"
+fi
+if [ -d "${ANNEAL_TEST_DATA:-$top/../shared}/data/fuel" ]; then
+    run anneal import fuel "${ANNEAL_TEST_DATA:-$top/../shared}/data/fuel" "$work/fuel"
+    is "$rc" 0 "all task files of Fuel are imported"
+    has "$out" "imported 233 stages, groups and tasks of 47 files in 4 graphs" "all of them"
+    run anneal lint "$work/fuel"
+    is "$rc" 0 "and sound"
+    has "$out" "graph default: 204 stages, groups and tasks" "graph by graph"
 fi
 start || skip_all "no server"
 run anneal catalog load "$work/dst"

@@ -19,8 +19,8 @@ static const char scope_text[] =
 
 struct fuzz_scope {
     struct arena mem;
-    struct expr_var vars[16];
-    struct expr_scope scope;
+    struct expr_var vars[16], before[16];
+    struct expr_scope scope, old; /* before, names were one further */
     struct expr_budget budget;
 };
 
@@ -33,7 +33,13 @@ static void scope_init(struct fuzz_scope *f)
     for (uint32_t i = 0; i < map->n; i++)
         f->vars[i] = (struct expr_var){{map->members[i].key, map->members[i].key_n},
                                        &map->members[i].v};
-    f->scope = (struct expr_scope){.vars = f->vars, .n = map->n, .budget = &f->budget};
+    for (uint32_t i = 0; i < map->n; i++) {
+        f->before[i] = f->vars[i];
+        f->before[i].v = f->vars[(i + 1) % map->n].v;
+    }
+    f->old = (struct expr_scope){.vars = f->before, .n = map->n};
+    f->scope = (struct expr_scope){
+        .vars = f->vars, .n = map->n, .budget = &f->budget, .old = &f->old};
 }
 
 /* As fuzz_check_tree(), but what an expression makes has no place in a file. */

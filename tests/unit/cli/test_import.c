@@ -22,6 +22,13 @@ static int import(struct cli_case *c, const char *src, const char *dst, const ch
     return case_run(c, line.data);
 }
 
+static int import_fuel(struct cli_case *c, const char *src, const char *dst, const char *options)
+{
+    SCOPED_BUF(line);
+    buf_printf(&line, "import fuel %s/%s %s/%s %s", dir, src, dir, dst, options);
+    return case_run(c, line.data);
+}
+
 static void sources(void)
 {
     file_put("src/web.yml", "barclamp: {name: web}\n"
@@ -33,6 +40,10 @@ static void sources(void)
     file_put("src/logo.png", "\xff\xfe"); /* nobody reads it */
     file_put("ring/a.yml", "barclamp: {name: a}\n"
                            "roles: [{name: x, requires: [y]}, {name: y, requires: [x]}]\n");
+    file_put("fuel/web/tasks.yaml", "- {id: s, type: stage}\n"
+                                    "- {id: web, type: sync, role: web, requires: [s]}\n");
+    file_put("fuel/graphs/down/tasks.yaml", "- {id: s, type: stage}\n");
+    file_put("fuel/web/manifest.pp", "\xff\xfe"); /* nobody reads it */
     file_put("odd/a.yml", "\xff");
     file_put("notes.txt", "x");
 }
@@ -83,6 +94,30 @@ static void test_others(struct cli_case *c)
     ok(!fs_exists(p.data), "a refusal writes nothing");
 }
 
+static void test_fuel(struct cli_case *c)
+{
+    SCOPED_BUF(line);
+
+    is_int(import_fuel(c, "fuel", "graphs", ""), 0, "task files are imported");
+    has_text(c->out, "web/tasks.yaml:2: changed: web: type sync is called rsync",
+             "changes are told");
+    has_text(c->out, "imported 3 stages, groups and tasks of 2 files in 2 graphs", "and counted");
+    ok(file_is("graphs/fuel/barclamp.yaml", "barclamp: fuel\n"), "a barclamp");
+    ok(file_is("graphs/fuel/graphs/default/web.yaml", "# Imported from web/tasks.yaml\n"),
+       "a file");
+    buf_printf(&line, "lint %s/graphs", dir);
+    is_int(case_run(c, line.data), 0, "the result is sound");
+    has_text(c->out, "graph default: 2 stages, groups and tasks", "and shown with its graphs");
+    is_int(import_fuel(c, "fuel", "graphs", ""), 5, "it is not written over");
+    is_int(import_fuel(c, "fuel", "graphs", "--force --limit-circles -o json"), 0, "unless forced");
+    has_text(c->out, "\"graphs\":2,\"vertices\":3", "with counts");
+    is_int(import_fuel(c, "fuel/web/tasks.yaml", "single", ""), 0, "a single file");
+    is_int(import_fuel(c, "notes.txt", "x", ""), 2, "a file of another kind");
+    has_text(c->err, "is no file of tasks", "is refused");
+    is_int(import_fuel(c, "src", "x", ""), 2, "a directory without tasks");
+    has_text(c->err, "there is no task", "too");
+}
+
 int main(void)
 {
     struct cli_case c = {0};
@@ -90,6 +125,7 @@ int main(void)
     sources();
     test_directory(&c);
     test_others(&c);
+    test_fuel(&c);
     case_done(&c);
     free(dir);
     return tap_done();

@@ -85,7 +85,9 @@ static const struct {
     {"catalog", "load", "catalog load .", 0},
     {"catalog", "history", "catalog history", 0},
     {"lint", NULL, "lint .", 2},                           /* an empty directory is no catalog */
+    {"plan", NULL, "plan . --nodes nodes.yaml", 2},
     {"import", "crowbar", "import crowbar . imported", 2}, /* nor has it a barclamp */
+    {"import", "fuel", "import fuel . imported", 2},       /* nor a task */
     {"worker", "list", "worker list", 0},
     {"token", "list", "token list", 0},
     {"token", "add", "token add ci", 0},

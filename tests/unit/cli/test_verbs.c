@@ -11,14 +11,17 @@ static int options_named(const struct cli_opt *o, const char *name, char letter)
     return n;
 }
 
-/* The first complaint about a list of options, "" if there is none. */
+/* The first complaint about a list of options, "" if there is none.  Of those that every command
+ * has, a verb may have its own --output: with formats that only it can print. */
 static const char *options_fault(const struct cli_opt *opts, const struct cli_opt *others)
 {
     for (const struct cli_opt *o = opts; o && o->name; o++) {
-        if (options_named(opts, o->name, 0) != 1 || options_named(others, o->name, 0))
+        bool own_output = others && !strcmp(o->name, "output") && o->letter == 'o';
+        if (options_named(opts, o->name, 0) != 1 ||
+            (!own_output && options_named(others, o->name, 0)))
             return "a name stands twice";
-        if (o->letter &&
-            (options_named(opts, NULL, o->letter) != 1 || options_named(others, NULL, o->letter)))
+        if (o->letter && (options_named(opts, NULL, o->letter) != 1 ||
+                          (!own_output && options_named(others, NULL, o->letter))))
             return "a letter stands twice";
         if ((o->kind == KIND_FLAG) != !o->value)
             return "a flag has a value, or another option has none";

@@ -1,0 +1,417 @@
+/* test_graph.c - task graphs as catalogs load them: fields, names, circles, what is wrong */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tap.h"
+
+#include "catalog_files.h"
+
+#include "catalog/taskgraph.h"
+#include "template/expr.h"
+
+struct fixture {
+    struct catalog_report report;
+    struct catalog *c;
+    const struct catalog_graph *g; /* default, or NULL */
+    struct err e;
+    int code;
+};
+
+static const char native[] = "barclamp: x\n";
+static const char lenient[] = "barclamp: x\nlenient: true\ngraphs: {requires: same-node}\n";
+
+static void begin(struct fixture *f, const char *barclamp, const char *graph)
+{
+    struct catalog_file files[] = {{str_of("barclamp.yaml"), str_of(barclamp)},
+                                   {str_of("graphs/a.yaml"), str_of(graph)}};
+    struct catalog_source source = {files, 2};
+
+    *f = (struct fixture){0};
+    f->code = catalog_load(&source, NULL, 1, &f->report, &f->c, &f->e);
+    if (!f->code)
+        f->g = catalog_graph_get(f->c, str_of("default"));
+}
+
+static void end(struct fixture *f)
+{
+    catalog_unref(f->c);
+    catalog_report_done(&f->report);
+}
+
+static const struct graph_vertex *vertex(const struct fixture *f, const char *id)
+{
+    uint32_t i = f->g ? catalog_graph_find(f->g, str_of(id)) : CATALOG_NONE;
+    return i == CATALOG_NONE ? NULL : &f->g->vertices[i];
+}
+
+/* The graph is refused there, for that. */
+static void refused(const char *barclamp, const char *graph, enum errcode code, const char *at,
+                    const char *text, const char *hint)
+{
+    struct fixture f;
+    begin(&f, barclamp, graph);
+    is_int(f.code, -(int)code, "%s is refused", text);
+    is_text(f.e.at, at, "%s: where", text);
+    has_text(f.e.text, text, "what");
+    if (hint)
+        has_text(f.e.hint, hint, "%s: hint", text);
+    end(&f);
+}
+
+/* It loads, and the first doubt is there, for that. */
+static void doubted(const char *barclamp, const char *graph, const char *at, const char *text)
+{
+    struct fixture f;
+    begin(&f, barclamp, graph);
+    is_int(f.code, 0, "loads: %s", text);
+    if (ok(f.report.entries.n > 0, "%s is doubted", text)) {
+        is_int(f.report.entries.at[0].severity, CATALOG_WARNING, "as a warning");
+        is_text(f.report.entries.at[0].err.at, at, "%s: where", text);
+        has_text(f.report.entries.at[0].err.text, text, "what");
+    }
+    end(&f);
+}
+
+static void test_fields(void)
+{
+    struct fixture f;
+
+    begin(&f, native,
+          "- {id: deploy, type: stage}\n"
+          "- {id: ctl, type: role, role: [ctl], requires: [deploy], tasks: [t],\n"
+          "   fault_tolerance: \"-50%\", parameters: {strategy: {type: parallel, amount: 2}}}\n"
+          "- id: t\n"
+          "  type: sync\n"
+          "  version: 2.1.0\n"
+          "  description: all of it\n"
+          "  tags: [\"/c.l/\", master]\n"
+          "  role: other\n"
+          "  groups: ctl\n"
+          "  requires: [deploy]\n"
+          "  required_for: [u]\n"
+          "  cross-depends: [null, {name: /^u/, role: self}, {name: deploy, role: null}]\n"
+          "  cross_depended_by: [{name: u, tags: [ctl], policy: any}]\n"
+          "  condition: data.x > 1\n"
+          "  parameters: {timeout: 10, retries: 3, interval: 2s, src: {expr: data.y}}\n"
+          "  strategy: {type: rolling, amount: {expr: data.n}}\n"
+          "  fail_on_error: false\n"
+          "  reexecute_on: [deploy_changes]\n"
+          "  refresh_on: [a, b]\n"
+          "  test_pre: ls\n"
+          "  test_post: {cmd: ls -l, timeout: 1m, retries: 2}\n"
+          "- {id: u, type: noop, role: '*', condition: false, cross_depends: {expr: data.deps}}\n");
+    is_int(f.code, 0, "a graph with everything loads: %s", f.e.text);
+    const struct graph_vertex *t = vertex(&f, "t"), *g = vertex(&f, "ctl"), *u = vertex(&f, "u");
+    if (!ok(t && g && u, "its vertices are there")) {
+        end(&f);
+        return;
+    }
+    is_int(f.g->n_vertices, 4, "no stages were added");
+    is_int(g->kind, VERTEX_GROUP, "a role is a group");
+    is_text(g->type.s, "group", "and called so");
+    is_int(g->n_tasks, 1, "with a task");
+    is_int(g->tasks[0], catalog_graph_find(f.g, str_of("t")), "that one");
+    is_int(graph_tolerance_of(&g->tolerance, 7), 3, "of seven three may fail");
+    is_int(graph_strategy_limit(&g->strategy), 2, "two at a time");
+    is_int(g->nodes.n, 1, "one word");
+    is_text(t->type.s, "rsync", "sync is rsync");
+    is_text(t->version.s, "2.1.0", "version");
+    is_text(t->description.s, "all of it", "description");
+    is_int(t->nodes.n, 2, "tags count, not roles");
+    ok(graph_word_matches(&t->nodes.words[0], str_of("ctl-1")), "a pattern, at the beginning");
+    ok(!graph_word_matches(&t->nodes.words[0], str_of("xctl")), "only there");
+    is_int(t->nodes.words[1].kind, WORD_MASTER, "master");
+    is_int(t->groups.n, 1, "groups are kept apart");
+    is_int(t->n_requires, 1, "requires");
+    is_int(t->n_required_for, 1, "required_for");
+    is_int(t->n_depends, 2, "null items are none");
+    is_int(t->depends[0].name.kind, WORD_PATTERN, "a pattern of names");
+    is_int(t->depends[0].where.words[0].kind, WORD_SELF, "self");
+    is_int(t->depends[1].where.kind, SELECT_NULL, "where stages are");
+    ok(t->depended_by[0].any, "policy: any");
+    is_int(t->depended_by[0].place.line, 14, "with its place");
+    is_text(expr_text(t->condition).s, "data.x > 1", "the condition");
+    is_int(t->timeout_ms, 10000, "timeout");
+    is_int(t->interval_ms, 2000, "interval");
+    is_int(t->retries, 3, "retries");
+    is_int(g->retries, CATALOG_NONE, "not said");
+    is_int(t->strategy.type, STRATEGY_ROLLING, "rolling");
+    ok(t->strategy.amount_of, "by an expression");
+    ok(!t->fail_on_error && u->fail_on_error, "fail_on_error, by default true");
+    is_int(t->n_reexecute_on, 1, "reexecute_on");
+    is_int(t->n_refresh_on, 2, "refresh_on");
+    is_text(t->refresh_on[1].s, "b", "the second");
+    is_text(t->test_pre.cmd.s, "ls", "a test that is text");
+    is_text(t->test_post.cmd.s, "ls -l", "a test that is a map");
+    is_int(t->test_post.timeout_ms, 60000, "its timeout");
+    is_int(t->test_post.retries, 2, "its retries");
+    is_text(value_as_text(value_at(t->parameters, "src.expr"), ""), "data.y", "parameters");
+    is_text(value_as_text(value_get(t->source, "type"), ""), "sync", "the source as written");
+    is_int(t->where.line, 4, "where it stands");
+    is_int(u->nodes.kind, SELECT_ALL, "every node");
+    is_text(expr_text(u->condition).s, "false", "a condition that is never true");
+    ok(u->depends_of && !u->n_depends, "dependencies from an expression");
+    ok(!t->same_node && !t->circles_limit, "any node, circles refused");
+    end(&f);
+}
+
+static void test_places(void)
+{
+    struct catalog_file files[] = {
+        {str_of("b/barclamp.yaml"), str_of("barclamp: b\ngraphs: {circles: limit}\n")},
+        {str_of("a/barclamp.yaml"), str_of("barclamp: a\ngraphs: {requires: same-node}\n")},
+        {str_of("a/graphs/x.yaml"), str_of("- {id: one, type: noop}\n")},
+        {str_of("b/graphs/x.yaml"), str_of("- {id: two, type: noop, requires: [one]}\n")},
+        {str_of("b/graphs/Z/x.yaml"), str_of("- {id: one, type: noop}\n")},
+        {str_of("b/graphs/z/x.yaml"), str_of("- {id: one, type: noop}\n")},
+        {str_of("b/graphs/z/deep/x.yaml"), str_of("- {id: [\n")},
+    };
+    struct catalog_source source = {files, sizeof files / sizeof *files};
+    struct catalog_report report = {0};
+    struct catalog *c = NULL;
+    struct err e;
+
+    is_int(catalog_load(&source, NULL, 1, &report, &c, &e), -ERR_INVALID, "a graph called Z");
+    is_text(e.at, "b/graphs/Z/x.yaml:1:1", "is refused at its file");
+    catalog_report_done(&report);
+    files[4] = files[5];
+    source.n = 5;
+    is_int(catalog_load(&source, NULL, 1, &report, &c, &e), 0, "two graphs of two barclamps");
+    if (c) {
+        is_int(c->n_graphs, 2, "both are there");
+        const struct catalog_graph *g = catalog_graph_get(c, str_of("default"));
+        is_int(g->n_vertices, 2, "files of two barclamps, one graph");
+        ok(g->vertices[0].same_node && !g->vertices[1].same_node, "each as its barclamp means it");
+        ok(!g->vertices[0].circles_limit && g->vertices[1].circles_limit, "circles too");
+        is_int(g->vertices[1].requires[0], 0, "names reach over barclamps");
+        ok(!catalog_graph_get(c, str_of("deep")), "folders further down are not looked at");
+        is_int(catalog_graph_get(c, str_of("z"))->n_vertices, 5, "the other has stages added");
+    }
+    catalog_unref(c);
+    catalog_report_done(&report);
+}
+
+static void test_stages(void)
+{
+    struct fixture f;
+
+    begin(&f, native, "- {id: t, type: noop, requires: [deployment]}\n");
+    is_int(f.code, 0, "stages need not be written: %s", f.e.text);
+    if (f.g) {
+        is_int(f.g->n_vertices, 5, "four are there");
+        is_text(f.g->vertices[0].id.s, "prepare", "the first");
+        is_int(f.g->vertices[3].requires[0], 2, "each after the other");
+        is_int(f.g->vertices[0].where.file, CATALOG_NONE, "of no file");
+        is_text(value_as_text(value_at(f.g->vertices[1].source, "requires.0"), ""), "prepare",
+                "shown as if written");
+        is_text(f.g->vertices[4].nodes.words[0].text.s, "t", "a task without roles runs on its id");
+    }
+    end(&f);
+    begin(&f, "barclamp: x\ngraphs: {requires: same-node}\n", "- {id: t, type: noop}\n");
+    is_int(f.code, 0, "no stages for same-node graphs");
+    is_int(f.g ? f.g->n_vertices : 0, 1, "indeed");
+    end(&f);
+    refused(native, "- {id: prepare, type: noop}\n", ERR_EXISTS, "graphs/a.yaml:1:3",
+            "\"prepare\" is a stage", NULL);
+}
+
+static void test_faults(void)
+{
+    static const struct {
+        const char *graph;
+        enum errcode code;
+        const char *at, *text, *hint;
+    } cases[] = {
+        {"- {id: a}\n", ERR_INVALID, "graphs/a.yaml:1:3", "needs a type", NULL},
+        {"- {type: noop}\n", ERR_INVALID, "graphs/a.yaml:1:3", "needs an id", NULL},
+        {"- {id: '', type: noop}\n", ERR_INVALID, "graphs/a.yaml:1:8", "cannot be an id",
+         "1 to 128"},
+        {"- {id: a/b, type: noop}\n", ERR_INVALID, "graphs/a.yaml:1:8", "cannot be an id", NULL},
+        {"id: a\n", ERR_INVALID, "graphs/a.yaml:1:1", "expected a list of tasks", NULL},
+        {"- 7\n", ERR_INVALID, "graphs/a.yaml:1:3", "expected a vertex", NULL},
+        {"- {id: a, type: noop, requirs: [b]}\n", ERR_INVALID, "graphs/a.yaml:1:23",
+         "unknown field \"requirs\"", "did you mean \"requires\"?"},
+        {"- {id: abc, type: noop}\n- {id: b, type: noop, requires: [abd]}\n", ERR_UNKNOWN_NAME,
+         "graphs/a.yaml:2:34", "\"b\" requires \"abd\"", "did you mean \"abc\"?"},
+        {"- {id: b, type: noop, required_for: [zz]}\n", ERR_UNKNOWN_NAME, "graphs/a.yaml:1:38",
+         "is required for \"zz\"", NULL},
+        {"- {id: b, type: noop, cross_depends: [{name: zz}]}\n", ERR_UNKNOWN_NAME,
+         "graphs/a.yaml:1:39", "depends on \"zz\"", NULL},
+        {"- {id: g, type: group, tasks: [zz]}\n", ERR_UNKNOWN_NAME, "graphs/a.yaml:1:32",
+         "has the task \"zz\"", NULL},
+        {"- {id: g, type: group}\n- {id: h, type: group, tasks: [g]}\n", ERR_INVALID,
+         "graphs/a.yaml:2:3", "among its tasks, a group", NULL},
+        {"- {id: g, type: group}\n- {id: t, type: noop, groups: [gg]}\n", ERR_UNKNOWN_NAME,
+         "graphs/a.yaml:2:32", "names group \"gg\"", NULL},
+        {"- {id: a, type: noop}\n- {id: a, type: noop}\n", ERR_EXISTS, "graphs/a.yaml:2:3",
+         "vertex \"a\" is defined twice", "first at graphs/a.yaml:1:3"},
+        {"- {id: a, type: noop, role: [/a(/]}\n", ERR_INVALID, "graphs/a.yaml:1:30",
+         "pattern does not compile", NULL},
+        {"- {id: a, type: noop, role: [/(?=x)/]}\n", ERR_INVALID, "graphs/a.yaml:1:30",
+         "pattern does not compile", NULL},
+        {"- {id: a, type: noop, role: ['/(a{500}){500}/']}\n", ERR_INVALID, "graphs/a.yaml:1:30",
+         "counts further than", NULL},
+        {"- {id: a, type: noop, role: self}\n", ERR_INVALID, "graphs/a.yaml:1:29",
+         "\"self\" means nothing here", NULL},
+        {"- {id: a, type: noop, role: 7}\n", ERR_INVALID, "graphs/a.yaml:1:29", "by text or a list",
+         NULL},
+        {"- {id: a, type: noop, role: [7]}\n", ERR_INVALID, "graphs/a.yaml:1:30", "expected a name",
+         NULL},
+        {"- {id: a, type: noop, role: x, roles: y}\n", ERR_INVALID, "graphs/a.yaml:1:39",
+         "are the same", NULL},
+        {"- {id: a, type: noop, requires: b}\n", ERR_INVALID, "graphs/a.yaml:1:33",
+         "must be a list", NULL},
+        {"- {id: a, type: noop, strategy: {type: paralel}}\n", ERR_INVALID, "graphs/a.yaml:1:40",
+         "must be one of parallel", "did you mean \"parallel\"?"},
+        {"- {id: a, type: noop, strategy: {type: parallel, amount: -1}}\n", ERR_INVALID,
+         "graphs/a.yaml:1:58", "\"amount\" must be an integer from 0", NULL},
+        {"- {id: a, type: noop, strategy: {type: parallel, amount: '4'}}\n", ERR_INVALID,
+         "graphs/a.yaml:1:58", "\"amount\" must be an integer from 0", NULL},
+        {"- {id: a, type: noop, strategy: {}, parameters: {strategy: {}}}\n", ERR_INVALID,
+         "graphs/a.yaml:1:60", "said twice", NULL},
+        {"- {id: a, type: noop, cross_depends: [{role: x}]}\n", ERR_INVALID, "graphs/a.yaml:1:39",
+         "needs a name", NULL},
+        {"- {id: a, type: noop, cross_depends: [{name: a, policy: some}]}\n", ERR_INVALID,
+         "graphs/a.yaml:1:57", "must be one of all, any", NULL},
+        {"- {id: a, type: noop, cross_depends: [{name: a, rol: x}]}\n", ERR_INVALID,
+         "graphs/a.yaml:1:54", "unknown key \"rol\"", NULL},
+        {"- {id: a, type: noop, cross_depends: [], cross-depends: []}\n", ERR_INVALID,
+         "graphs/a.yaml:1:3", "two spellings", NULL},
+        {"- {id: a, type: noop, condition: 1 +}\n", ERR_SYNTAX, "graphs/a.yaml:1:37", "", NULL},
+        {"- {id: a, type: noop, condition: foo.x}\n", ERR_UNKNOWN_NAME, "graphs/a.yaml:1:34",
+         "no \"foo\" to look at", "data, node and common"},
+        {"- {id: a, type: noop, condition: 7}\n", ERR_INVALID, "graphs/a.yaml:1:34",
+         "must be an expression", NULL},
+        {"- {id: a, type: noop, test_pre: {timeout: 1}}\n", ERR_INVALID, "graphs/a.yaml:1:33",
+         "a test needs a command", NULL},
+        {"- {id: a, type: noop, parameters: []}\n", ERR_INVALID, "graphs/a.yaml:1:35",
+         "must be a map", NULL},
+        {"- {id: a, type: noop, parameters: {timeout: 0}}\n", ERR_INVALID, "graphs/a.yaml:1:45",
+         "must be a time above 0", NULL},
+        {"- {id: a, type: noop, requires: [a]}\n", ERR_CYCLE, "graphs/a.yaml:1:34", "a -> a", NULL},
+        {"- {id: a, type: noop, requires: [b]}\n- {id: b, type: group, required_for: [c]}\n"
+         "- {id: c, type: noop, required_for: [b]}\n",
+         ERR_CYCLE, "graphs/a.yaml:3:38", "b -> c -> b", "remove one of these"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        refused(native, cases[i].graph, cases[i].code, cases[i].at, cases[i].text, cases[i].hint);
+    refused("barclamp: x\ngraphs: {requires: some-node}\n", "[]\n", ERR_INVALID,
+            "barclamp.yaml:2:20", "one of any-node, same-node", NULL);
+    refused("barclamp: x\ngraphs: {circles: limits}\n", "[]\n", ERR_INVALID, "barclamp.yaml:2:19",
+            "one of refuse, limit", "did you mean \"limit\"?");
+}
+
+static void test_doubts(void)
+{
+    struct fixture f;
+
+    doubted(native, "- {id: g, type: group}\n- {id: t, type: noop, role: [g, '*']}\n",
+            "graphs/a.yaml:2:33", "\"*\" in a list matches nothing");
+    doubted(native, "- {id: ctrl, type: group}\n- {id: t, type: noop, role: ctl}\n",
+            "graphs/a.yaml:2:3", "no role or group is called \"ctl\"");
+    doubted(native, "- {id: g, type: group, fault_tolerance: a%}\n", "graphs/a.yaml:1:41",
+            "any number may fail");
+    doubted(native, "- {id: s, type: stage}\n- {id: t, type: noop, role: '*'}\n",
+            "graphs/a.yaml:2:3", "is in several parts");
+    doubted(native, "- {id: s, type: stage, condition: true}\n", "graphs/a.yaml:1:35",
+            "says nothing about a stage");
+    doubted(native, "- {id: s, type: noop, role: '*', cross_depends: [{name: /x/}]}\n",
+            "graphs/a.yaml:1:50", "/x/ matches nothing");
+    doubted(native, "- {id: t, type: noop, role: }\n", "graphs/a.yaml:1:23",
+            "null selects no node");
+    doubted(lenient, "- {id: t, type: noop, role: '*', rols: 1}\n", "graphs/a.yaml:1:34",
+            "unknown field \"rols\"");
+    doubted(lenient, "- {id: t, type: noop, role: '*', requires: [u]}\n", "graphs/a.yaml:1:45",
+            "\"t\" requires \"u\"");
+    doubted(lenient, "- {id: t, type: noop, role: '*', cross_depends: [{name: t, x: 1}]}\n",
+            "graphs/a.yaml:1:63", "unknown key");
+    doubted(lenient, "- {id: t, type: noop, role: '*', strategy: {amount: yes please}}\n",
+            "graphs/a.yaml:1:53", "there is no limit");
+
+    begin(&f, lenient,
+          "- {id: g, type: group}\n"
+          "- {id: t, type: noop, groups: [h], requires: [u, g], cross_depends: [{name: v}, {name: "
+          "t}],"
+          "   strategy: {amount: '4'}}\n");
+    is_int(f.code, 0, "lenient content loads");
+    const struct graph_vertex *t = vertex(&f, "t");
+    if (ok(t, "its task is there")) {
+        is_int(t->n_requires, 1, "danglers are left out");
+        is_int(t->n_depends, 1, "of cross dependencies too");
+        is_int(t->nodes.n, 1, "but not words of selectors");
+        is_int(t->strategy.amount, 4, "digits are a number");
+        ok(t->same_node, "on the same node");
+    }
+    end(&f);
+    begin(&f, lenient,
+          "- {id: a, type: noop, requires: [b]}\n- {id: b, type: noop, requires: [a]}\n");
+    is_int(f.code, 0, "tasks of same-node content may never meet");
+    end(&f);
+    refused(lenient,
+            "- {id: a, type: stage, requires: [b]}\n- {id: b, type: group, requires: [a]}\n",
+            ERR_CYCLE, "graphs/a.yaml:1:35", "a -> b -> a", NULL);
+}
+
+static void test_cross_values(void)
+{
+    struct fixture f;
+
+    begin(
+        &f, native,
+        "- {id: t, type: noop, cross_depends: [{name: {expr: data.n}, role: [\"it's\\\\\", {expr: "
+        "node.r}]}, null]}\n");
+    is_int(f.code, 0, "expressions inside a list: %s", f.e.text);
+    const struct graph_vertex *t = vertex(&f, "t");
+    if (ok(t && t->depends_of, "are one expression"))
+        is_text(expr_text(t->depends_of).s,
+                "[{'name': (data.n), 'role': ['it\\'s\\\\', (node.r)]}, none]",
+                "that gives the list");
+    end(&f);
+
+    SCOPED_ARENA(mem);
+    SCOPED(graph_patterns) *p = graph_patterns_new();
+    struct value *item = value_map(&mem);
+    struct graph_cross cross;
+    struct err e;
+    is_int(graph_cross_read(&mem, p, item, &cross, &e), -ERR_INVALID, "an item without a name");
+    value_put_text(&mem, item, "name", "/^a$/");
+    value_put_text(&mem, item, "role", "self");
+    is_int(graph_cross_read(&mem, p, item, &cross, &e), 0, "an item made by an expression");
+    ok(graph_word_matches(&cross.name, str_of("a")), "matches");
+    ok(!graph_word_matches(&cross.name, str_of("ab")), "as a pattern does");
+    struct graph_cross again;
+    is_int(graph_cross_read(&mem, p, item, &again, &e), 0, "and again");
+    ok(cross.name.pattern == again.name.pattern, "the pattern is compiled once");
+}
+
+static void test_plain(void)
+{
+    SCOPED_ARENA(mem);
+    struct fixture f;
+    struct graph_plain plain;
+
+    begin(&f, lenient,
+          "- {id: s, type: stage}\n"
+          "- {id: g, type: group, tasks: [t], requires: [s]}\n"
+          "- {id: t, type: noop, groups: [g, /h/], requires: [s, ghost], required_for: [ghost]}\n");
+    if (ok(f.g, "a graph with danglers loads")) {
+        SCOPED_BUF(b);
+        graph_plain_build(&mem, f.g, &plain);
+        for (uint32_t i = 0; i < plain.n_edges; i++)
+            buf_printf(&b, "%s>%s ", plain.names[plain.edges[i].from].s,
+                       plain.names[plain.edges[i].to].s);
+        is_text(b.data, "s>g s>t t>g t>ghost t>/h/ ghost>t ", "its edges as written, each once");
+        is_int(plain.n - plain.n_defined, 2, "names that nobody has");
+    }
+    end(&f);
+}
+
+int main(void)
+{
+    test_fields();
+    test_places();
+    test_stages();
+    test_faults();
+    test_doubts();
+    test_cross_values();
+    test_plain();
+    return tap_done();
+}
