@@ -257,7 +257,7 @@ static bool may_weave(const struct draft *d, uint32_t i)
         for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
             for (uint32_t k = 0; k < d->plan->tasks[t].n_deps; k++) {
                 uint32_t dep = d->plan->tasks[t].deps[k] & ~PLAN_NEW;
-                if ((d->plan->tasks[t].deps[k] & PLAN_NEW) && dep != t - 1)
+                if ((d->plan->tasks[t].deps[k] & PLAN_NEW) && (dep != t - 1 || t == nr->first_task))
                     return false;
             }
         for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
