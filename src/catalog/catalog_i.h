@@ -101,6 +101,11 @@ struct load {
     bool limited; /* something was too large and not read: what refers to it is no fault */
 };
 
+/* Frees what a load holds and did not hand over (catalog_load.c). */
+void catalog_load_done(struct load *l);
+/* The first of a report that has one. */
+const struct err *catalog_first_error(const struct catalog_report *r);
+
 /* --- saying what is wrong (catalog_report.c) --- */
 
 struct catalog_where catalog_where_of(const struct value *v);

@@ -256,7 +256,7 @@ static void catalog_seal(struct load *l, struct catalog *c)
 #undef HAND_OVER
 }
 
-static void load_done(struct load *l)
+void catalog_load_done(struct load *l)
 {
     vec_done(&l->barclamps);
     vec_done(&l->jigs);
@@ -290,7 +290,7 @@ static void load_init(struct load *l, struct catalog *c)
     l->patterns = graph_patterns_new();
 }
 
-static const struct err *first_error(const struct catalog_report *r)
+const struct err *catalog_first_error(const struct catalog_report *r)
 {
     for (size_t i = 0; i < r->entries.n; i++)
         if (r->entries.at[i].severity == CATALOG_ERROR)
@@ -322,9 +322,9 @@ int catalog_load(const struct catalog_source *source, const struct catalog_check
     catalog_report_sort(report);
     if (!report->n_errors)
         catalog_seal(&l, c);
-    load_done(&l);
+    catalog_load_done(&l);
     if (report->n_errors) {
-        const struct err *first = first_error(report);
+        const struct err *first = catalog_first_error(report);
         if (e)
             *e = *first;
         return -(int)first->code;

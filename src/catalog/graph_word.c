@@ -18,7 +18,11 @@
 #include "base/text.h"
 #include "model/schema.h"
 
-enum { ID_MAX = 128, TOLERANCE_DIGITS = 9 };
+enum {
+    ID_MAX = 128,
+    TOLERANCE_DIGITS = 9,
+    PATTERNS_MAX = 2000, /* different ones; each is tried on many names */
+};
 
 /* --- patterns --- */
 
@@ -52,6 +56,8 @@ static int pattern_get(struct graph_patterns *p, struct str text, const void **r
         *ret = (const void *)known;
         return 0;
     }
+    if (p->by_text.n >= PATTERNS_MAX)
+        return err_set(e, ERR_LIMIT, "more than %d different patterns", PATTERNS_MAX);
     int r = schema_pattern_check(text, e);
     if (r < 0)
         return r;

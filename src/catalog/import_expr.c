@@ -84,6 +84,18 @@ struct str translator_make(struct translator *t, const char *pattern, const stru
     return (struct str){arena_strndup(&t->scratch, buf_str(&out).s, out.len), out.len};
 }
 
+int translator_int(struct translator *t, uint32_t pos, struct str digits, struct str *ret_s)
+{
+    static const char most[] = "9223372036854775807";
+    while (digits.n > 1 && digits.s[0] == '0')
+        digits = (struct str){digits.s + 1, digits.n - 1};
+    if (digits.n > sizeof most - 1 ||
+        (digits.n == sizeof most - 1 && memcmp(digits.s, most, digits.n) > 0))
+        return translator_fail(t, pos, ERR_INVALID, "an integer that does not fit 64 bits");
+    *ret_s = digits;
+    return 0;
+}
+
 struct str translator_quote(struct translator *t, struct str s)
 {
     SCOPED_BUF(out);

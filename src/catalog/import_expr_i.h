@@ -57,6 +57,8 @@ int translator_enter(struct translator *t, uint32_t pos);
 struct str translator_make(struct translator *t, const char *pattern, const struct str *args,
                            size_t n);
 void translator_fill(struct buf *out, const char *pattern, const struct str *args, size_t n);
+/* Digits as a literal of ours, without zeros in front; an error if they do not fit 64 bits. */
+int translator_int(struct translator *t, uint32_t pos, struct str digits, struct str *ret_s);
 /* A text as a literal of ours. */
 struct str translator_quote(struct translator *t, struct str s);
 /* of.key, or of['key'] if the key is no name. */

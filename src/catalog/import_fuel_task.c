@@ -29,6 +29,14 @@ static struct value *expr_value(struct fuel *f, struct str text)
     return v;
 }
 
+/* Why a text has no equal, and where in it. */
+static const char *why_not(struct fuel *f, const struct err *e)
+{
+    if (!e->at[0])
+        return arena_strdup(&f->x.scratch, e->text);
+    return arena_printf(&f->x.scratch, "%s, at %s of the text", e->text, e->at);
+}
+
 /* {expr: ...} for {yaql_exp: ...}; NULL, and *ret_why, if it has no equal. */
 static struct value *yaql_translate(struct fuel *f, const struct value *text, const char **ret_why)
 {
@@ -37,7 +45,7 @@ static struct value *yaql_translate(struct fuel *f, const struct value *text, co
 
     if (import_yaql(f->x.mem, value_as_str(text), &expr, &e) == 0)
         return expr_value(f, expr);
-    *ret_why = arena_strdup(&f->x.scratch, e.text);
+    *ret_why = why_not(f, &e);
     return NULL;
 }
 
@@ -78,13 +86,15 @@ static const struct value *condition_translate(struct fuel *f, const struct valu
     struct value *expr = NULL;
     struct str text;
     struct err e = {0};
-    const char *why = e.text;
+    const char *why = "";
 
     if (yaql) {
         expr = yaql_translate(f, yaql, &why);
     } else if (v->kind == VALUE_STRING) {
         if (import_legacy_condition(f->x.mem, value_as_str(v), &text, &e) == 0)
             expr = expr_value(f, text);
+        else
+            why = why_not(f, &e);
     } else if (v->kind == VALUE_BOOL || v->kind == VALUE_NULL) {
         return value_copy(f->x.mem, v);
     } else {

@@ -176,8 +176,9 @@ static int legacy_number(struct legacy *l, struct legacy_piece *ret)
         if (digits.s[i] < '0' || digits.s[i] > '9')
             return translator_fail(&l->t, l->token.pos, ERR_SYNTAX,
                                    "a number that ends in letters");
-    while (digits.n > 1 && digits.s[0] == '0')
-        digits = (struct str){digits.s + 1, digits.n - 1};
+    int rc = translator_int(&l->t, l->token.pos, digits, &digits);
+    if (rc < 0)
+        return rc;
     *ret = (struct legacy_piece){translator_text(&l->t, "@@", str_of(minus ? "-" : ""), digits),
                                  minus ? LEVEL_SIGN : LEVEL_PRIMARY};
     return legacy_next(l);

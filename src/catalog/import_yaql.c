@@ -78,6 +78,21 @@ static int yaql_word(struct yaql *y, struct piece *ret)
     return yaql_next(y);
 }
 
+static int yaql_number(struct yaql *y, struct piece *ret)
+{
+    enum { REAL_MAX = 300 }; /* bytes: below what would not be finite */
+    struct str s = y->token.text;
+    int rc = 0;
+    if (yaql_is(y, YAQL_INT))
+        rc = translator_int(&y->t, y->token.pos, s, &s);
+    else if (s.n > REAL_MAX)
+        rc = translator_fail(&y->t, y->token.pos, ERR_INVALID, "a number that is too long");
+    if (rc < 0)
+        return rc;
+    *ret = yaql_piece(s, LEVEL_PRIMARY, SHAPE_ANY);
+    return yaql_next(y);
+}
+
 static int yaql_variable(struct yaql *y, struct piece *ret)
 {
     struct str s = y->token.text;
@@ -157,11 +172,7 @@ static int yaql_primary(struct yaql *y, struct piece *ret)
         ret->plain = s;
         return yaql_next(y);
     case YAQL_INT:
-    case YAQL_REAL:
-        while (y->token.kind == YAQL_INT && s.n > 1 && s.s[0] == '0')
-            s = (struct str){s.s + 1, s.n - 1};
-        *ret = yaql_piece(s, LEVEL_PRIMARY, SHAPE_ANY);
-        return yaql_next(y);
+    case YAQL_REAL: return yaql_number(y, ret);
     case YAQL_OPEN: return yaql_parenthesis(y, ret);
     case YAQL_OPEN_LIST: return yaql_brackets(y, false, ret);
     case YAQL_OPEN_MAP: return yaql_brackets(y, true, ret);

@@ -117,6 +117,37 @@ struct catalog_graph {
 int graph_cross_read(struct arena *a, struct graph_patterns *p, const struct value *v,
                      struct graph_cross *ret, struct err *e);
 
+/* --- overlays --- */
+
+/* Whole vertices by id over those of a catalog: docs/rfc/07-task-graphs.md, section 8. */
+enum { GRAPH_MAX_LAYERS = 16 };
+struct graph_layer {
+    const char *name;             /* for places: "deployment_tasks of d" */
+    struct str text;              /* as it was given, for the lines of faults; may be empty */
+    const struct value *vertices; /* a list */
+    uint32_t barclamp; /* how what is new in it is meant; CATALOG_NONE: strictly, on any node */
+};
+struct graph_overlay {
+    struct arena mem;
+    struct catalog_graph graph;
+    struct graph_patterns *patterns;
+    struct str *files; /* what graph_vertex.where names: the catalog's files, then the layers */
+    uint32_t n_files;
+};
+/* The graph of the catalog, which need not have it, under the layers, of which the last is on top;
+ * what is of a higher layer comes first.  A vertex that takes another's place is meant as that one.
+ * Everything is checked together, as a load does: the report gets it all, *e the first error. */
+int graph_overlay_new(const struct catalog *c, struct str graph, const struct graph_layer *layers,
+                      size_t n_layers, struct catalog_report *report, struct graph_overlay **ret,
+                      struct err *e);
+void graph_overlay_free(struct graph_overlay *o);
+static inline void graph_overlay_scope_end(struct graph_overlay **o)
+{
+    graph_overlay_free(*o);
+}
+
+/* --- as it is written --- */
+
 /* The graph as it is written, before any node is known: requires and required_for, members of a
  * group before it (its `tasks`, and whoever names it in `groups`).  Of the patterns of one list
  * each sees only groups that those before it left.  Names that nobody has are vertices too, behind

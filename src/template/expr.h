@@ -126,6 +126,7 @@ struct expr_scope {
     /* The same names as they were, for old(), changed() and the like: one with outer scopes of its
      * own; of the innermost scope.  NULL: there is no old data. */
     const struct expr_scope *old;
+    struct expr_memo *memo; /* below; of the innermost scope; may be NULL */
 };
 
 /* The result is in `mem` or part of the scope's values, and lives as long as both; *ret_v NULL is
@@ -138,6 +139,21 @@ int expr_eval_defined(const struct expr *x, const struct expr_scope *scope, stru
                       const struct value **ret_v, struct err *e);
 /* Is the result true in the sense of `and` and `if`?  1, 0 or -code. */
 int expr_eval_truth(const struct expr *x, const struct expr_scope *scope, struct err *e);
+
+/* What is the same in many scopes, found once.  A memo is for scopes, and their old ones, that have
+ * equal values but for what is at, below or above the `varying` paths: the nodes of a deployment,
+ * with `node`, `data.roles` and so on.  Comprehensions and looks at old data that read none of
+ * these, and call nothing of the library, are evaluated in the first of the scopes only; what comes
+ * out is kept by the memo, as long as it is no error and not too large, and costs the others one
+ * step.  The scopes' values must outlive it, and so must what is compiled.  Not for two threads at
+ * once. */
+struct expr_memo;
+struct expr_memo *expr_memo_new(const struct str *varying, uint32_t n);
+void expr_memo_free(struct expr_memo *m); /* m may be NULL */
+static inline void expr_memo_scope_end(struct expr_memo **m)
+{
+    expr_memo_free(*m);
+}
 
 /* Bytes that a tree would take if it were copied, every shared part as often as it is met, and
  * counted no further than max: the result is above max then. */

@@ -22,6 +22,7 @@ static int call_find(struct parser *p, enum expr_table table, struct str name, u
         const struct expr_function *f = &p->library->at[i];
         if (f->filter == (table == EXPR_TABLE_FILTERS) && str_is(name, f->name)) {
             *ret = (struct call){.name = f->name, .function = f};
+            p->foreign = true;
             return 0;
         }
     }

@@ -165,6 +165,7 @@ static uint32_t operands(const struct expr *x, const struct instr *i)
     case OP_CONST:
     case OP_NAME:
     case OP_LOCAL:
+    case OP_ONCE:
     case OP_FORM:
     case OP_JUMP:
     case OP_NOTHING: return 0;
@@ -219,6 +220,7 @@ static int eval_make(struct eval *ev, const struct instr *i, struct slot *at, st
         rc = ops_relation(ev, (enum relation)i->sub, at[0].v, at[1].v, &yes);
         return rc < 0 ? rc : give_bool(ev, yes, ret);
     case OP_CALL: return eval_call(ev, &ev->x->calls[i->a], at, ret);
+    case OP_ONCE:
     case OP_EACH:
     case OP_FORM:
     case OP_CHAIN:
@@ -266,6 +268,21 @@ static bool is_jump(enum op op)
     return op == OP_JUMP || op == OP_CHAIN || op == OP_AND || op == OP_OR || op == OP_UNLESS;
 }
 
+/* With a memo only. */
+static int eval_once(struct eval *ev, const struct instr *i, uint32_t n, struct slot *ret,
+                     uint32_t *ret_skip)
+{
+    int64_t keep = -1;
+    uint32_t begin = ev->pc + 1, end = begin + ev->x->onces[i->a].n_code;
+    *ret_skip = end - begin;
+    if (eval_memo_get(ev, (uint32_t)i->a, ret, &keep))
+        return 0;
+    int rc = eval_block(ev, begin, end, n, ret);
+    if (rc >= 0 && keep >= 0 && ret->v)
+        eval_memo_put(ev, keep, ret->v);
+    return rc;
+}
+
 /* What runs the code behind it; *ret_skip is how much of it there is. */
 static int eval_blocks(struct eval *ev, const struct instr *i, struct slot *at, uint32_t n,
                        struct slot *ret, uint32_t *ret_skip)
@@ -274,6 +291,8 @@ static int eval_blocks(struct eval *ev, const struct instr *i, struct slot *at, 
         *ret_skip = (uint32_t)i->a;
         return eval_form(ev, (enum form)i->sub, (uint32_t)i->a, n, ret);
     }
+    if (i->op == OP_ONCE)
+        return eval_once(ev, i, n, ret, ret_skip);
     const struct loop *l = &ev->x->loops[i->a];
     *ret_skip = l->n_cond + l->n_item;
     return eval_loop(ev, l, at, n, ret);
@@ -289,6 +308,10 @@ int eval_block(struct eval *ev, uint32_t from, uint32_t to, uint32_t used, struc
         int rc = eval_steps(ev, 1);
         if (rc < 0)
             return rc;
+        if (i->op == OP_ONCE && !ev->memo) {
+            pc++; /* the code behind it is as good as any */
+            continue;
+        }
         if (is_jump((enum op)i->op)) {
             rc = eval_jump(ev, i, stack + n - 1, &n);
             pc += rc == 1 ? (uint32_t)i->a : 1;
@@ -296,7 +319,7 @@ int eval_block(struct eval *ev, uint32_t from, uint32_t to, uint32_t used, struc
             uint32_t pops = operands(ev->x, i), skip = 0;
             struct slot made = {0};
             assert(pops <= n && n - pops < ev->x->max_stack);
-            rc = i->op == OP_EACH || i->op == OP_FORM
+            rc = i->op == OP_EACH || i->op == OP_FORM || i->op == OP_ONCE
                      ? eval_blocks(ev, i, stack + n - pops, n, &made, &skip)
                      : eval_make(ev, i, stack + n - pops, &made);
             n -= pops;
@@ -319,6 +342,7 @@ static int eval_begin(const struct expr *x, const struct expr_scope *scope, stru
     const struct value *locals[EXPR_MAX_DEPTH]; /* each is set before it is read */
     struct expr_budget *budget = scope ? scope->budget : NULL;
     struct eval ev = {.x = x, .scope = scope, .view = scope, .locals = locals, .mem = mem, .e = e};
+    ev.memo = scope ? scope->memo : NULL;
     ev.bytes_from = mem->total_bytes;
     ev.max_steps = budget ? budget->steps : EXPR_MAX_STEPS;
     ev.max_bytes = budget ? budget->bytes : EXPR_MAX_BYTES;

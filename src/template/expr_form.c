@@ -92,8 +92,30 @@ static int parse_loop_body(struct parser *p, size_t begin, size_t word, struct l
     return rc;
 }
 
+struct part_begun parse_once_begin(struct parser *p, uint32_t pos)
+{
+    struct part_begun b = {p->code.n, p->lowest_local, p->foreign};
+    parse_emit(p, OP_ONCE, (int32_t)p->onces.n, 0, pos, pos);
+    p->stack--; /* the value will be that of the code behind it */
+    vec_push(&p->onces, ((struct once){.read = (uint32_t)p->reads.n}));
+    p->lowest_local = UINT32_MAX;
+    p->foreign = false;
+    return b;
+}
+
+void parse_once_end(struct parser *p, const struct part_begun *b)
+{
+    struct once *o = &p->onces.at[p->code.at[b->at].a];
+    o->n_code = (uint32_t)(p->code.n - b->at - 1);
+    o->n_reads = (uint32_t)p->reads.n - o->read;
+    o->alone = p->lowest_local >= p->locals.n && !p->foreign;
+    p->lowest_local = b->lowest_local < p->lowest_local ? b->lowest_local : p->lowest_local;
+    p->foreign = p->foreign || b->foreign;
+}
+
 int parse_comprehension(struct parser *p, size_t word, uint32_t pos)
 {
+    struct part_begun part = parse_once_begin(p, pos);
     struct loop loop = {.local = (uint32_t)p->locals.n};
     struct str name;
     size_t begin = p->at, loop_at = 0;
@@ -115,6 +137,7 @@ int parse_comprehension(struct parser *p, size_t word, uint32_t pos)
         p->loops.at[p->code.at[loop_at].a] = loop;
         const struct token *last = &p->tokens.at[p->at - 1];
         p->code.at[loop_at].to = last->pos + last->n;
+        parse_once_end(p, &part);
     }
     p->depth--;
     return rc;
@@ -122,6 +145,7 @@ int parse_comprehension(struct parser *p, size_t word, uint32_t pos)
 
 static int parse_form_argument(struct parser *p, enum form form, uint32_t pos)
 {
+    struct part_begun part = parse_once_begin(p, pos);
     size_t at = p->code.n;
     parse_emit(p, OP_FORM, 0, 0, pos, pos)->sub = (uint8_t)form;
     p->stack--; /* the value will be the block's */
@@ -131,6 +155,7 @@ static int parse_form_argument(struct parser *p, enum form form, uint32_t pos)
     p->code.at[at].a = (int32_t)(p->code.n - at - 1);
     if (parse_peek(p)->kind == TOKEN_CLOSE)
         p->code.at[at].to = parse_peek(p)->pos + 1;
+    parse_once_end(p, &part);
     return 0;
 }
 

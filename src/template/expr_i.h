@@ -107,6 +107,7 @@ enum op {
     OP_NOTHING, /* undefined: an if without else */
     OP_CALL,    /* a: call */
     OP_LOCAL,   /* a: number of a comprehension's name */
+    OP_ONCE,    /* a: once; the code of a value that a memo may know follows */
     OP_EACH,    /* a: loop; its blocks follow; top: what it goes through */
     OP_FORM,    /* sub: enum form; a: length of the block that follows */
 };
@@ -165,9 +166,17 @@ struct loop {                /* [item for name in ... if cond] */
     uint32_t n_cond, n_item; /* lengths of its blocks; without a condition 0 */
 };
 
+struct once {               /* a part whose value may be the same in many scopes */
+    uint32_t n_code;        /* its length */
+    uint32_t read, n_reads; /* which paths it reads, in expr.reads */
+    bool alone;             /* it uses no name of a comprehension around it, nor the library */
+};
+
 struct expr {
     struct source_text src;
     const struct instr *code;
+    const struct once *onces;
+    const uint32_t *reads; /* numbers of paths */
     const struct loop *loops;
     const struct value *consts;
     const struct str *names;
@@ -190,6 +199,10 @@ struct parser {
     VEC(struct call) calls;
     VEC(struct loop) loops;
     VEC(struct str) locals; /* names of the comprehensions that are open, outermost first */
+    VEC(struct once) onces;
+    VEC(uint32_t) reads;
+    uint32_t lowest_local; /* of those used since the part under way began */
+    bool foreign;          /* a function of the library was called since then */
     VEC(struct str) paths;
     struct strmap seen; /* paths */
     uint32_t depth, max_depth;
@@ -237,6 +250,15 @@ bool parse_local(const struct parser *p, struct str name, uint32_t *ret_i);
 size_t parse_find_for(const struct parser *p);
 int parse_comprehension(struct parser *p, size_t word, uint32_t pos);
 int parse_form(struct parser *p, const struct builtin *b);
+bool parse_paths_meet(struct str a, struct str b);
+/* Around the code of a value that a memo may know. */
+struct part_begun {
+    size_t at; /* its OP_ONCE */
+    uint32_t lowest_local;
+    bool foreign;
+};
+struct part_begun parse_once_begin(struct parser *p, uint32_t pos);
+void parse_once_end(struct parser *p, const struct part_begun *b);
 
 /* --- evaluating --- */
 
@@ -262,6 +284,7 @@ struct eval {
     const struct value **locals;   /* by number */
     struct slot *stack;
     struct eval_patterns *patterns; /* compiled so far; NULL: none */
+    struct expr_memo *memo;         /* the scope's */
     struct arena *mem;
     struct err *e;
     uint32_t pc;
@@ -310,6 +333,10 @@ int eval_block(struct eval *ev, uint32_t from, uint32_t to, uint32_t n, struct s
 int eval_loop(struct eval *ev, const struct loop *l, const struct slot *over, uint32_t n,
               struct slot *ret);
 int eval_form(struct eval *ev, enum form form, uint32_t block, uint32_t n, struct slot *ret);
+/* 1: the memo knew the value; 0: it does not, and *ret_keep is where it would be kept, -1 nowhere.
+ */
+int eval_memo_get(struct eval *ev, uint32_t once, struct slot *ret, int64_t *ret_keep);
+void eval_memo_put(struct eval *ev, int64_t keep, const struct value *v);
 void eval_patterns_free(struct eval_patterns *p);
 
 /* A list that is asked what it has (expr_among.c). */

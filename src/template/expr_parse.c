@@ -319,6 +319,8 @@ static void parser_done(struct parser *p)
     vec_done(&p->calls);
     vec_done(&p->loops);
     vec_done(&p->locals);
+    vec_done(&p->onces);
+    vec_done(&p->reads);
     vec_done(&p->paths);
     strmap_done(&p->seen);
 }
@@ -353,7 +355,8 @@ int expr_compile(struct arena *a, struct str text, const struct expr_options *o,
     uint32_t max = o->max_source && o->max_source < EXPR_MAX_SOURCE ? o->max_source
                                                                     : EXPR_MAX_SOURCE;
     uint32_t depth = o->max_depth && o->max_depth < EXPR_MAX_DEPTH ? o->max_depth : EXPR_MAX_DEPTH;
-    struct parser p = {.a = a, .library = o->library, .max_depth = depth, .e = e};
+    struct parser p = {
+        .a = a, .library = o->library, .max_depth = depth, .lowest_local = UINT32_MAX, .e = e};
 
     p.src = (struct source_text){{"", 0}, o->origin};
     if (text.n > max) {
@@ -372,6 +375,8 @@ int expr_compile(struct arena *a, struct str text, const struct expr_options *o,
                            .names = KEEP(&p, names),
                            .calls = KEEP(&p, calls),
                            .loops = KEEP(&p, loops),
+                           .onces = KEEP(&p, onces),
+                           .reads = KEEP(&p, reads),
                            .paths = KEEP(&p, paths),
                            .n_code = (uint32_t)p.code.n,
                            .n_paths = (uint32_t)p.paths.n,
@@ -396,16 +401,18 @@ bool expr_path_at(const struct expr *x, size_t i, struct str *ret_path)
     return true;
 }
 
+/* Is one of them the other, or above it? */
+bool parse_paths_meet(struct str a, struct str b)
+{
+    struct str upper = a.n < b.n ? a : b, lower = a.n < b.n ? b : a;
+    return memcmp(upper.s, lower.s, upper.n) == 0 &&
+           (upper.n == lower.n || lower.s[upper.n] == '.');
+}
+
 bool expr_reads(const struct expr *x, struct str path)
 {
-    for (uint32_t i = 0; i < x->n_paths; i++) {
-        struct str a = x->paths[i], b = path;
-        if (a.n > b.n) {
-            a = path;
-            b = x->paths[i];
-        }
-        if (memcmp(a.s, b.s, a.n) == 0 && (a.n == b.n || b.s[a.n] == '.'))
+    for (uint32_t i = 0; i < x->n_paths; i++)
+        if (parse_paths_meet(x->paths[i], path))
             return true;
-    }
     return false;
 }

@@ -38,8 +38,12 @@ static int32_t name_add(struct parser *p, struct str s)
 
 static void path_add(struct parser *p, const struct buf *path)
 {
-    if (!strmap_put(&p->seen, buf_str(path), 1))
+    uint64_t number = p->paths.n;
+    bool known = strmap_get(&p->seen, buf_str(path), &number);
+    vec_push(&p->reads, (uint32_t)number);
+    if (known)
         return;
+    strmap_put(&p->seen, buf_str(path), number);
     vec_push(&p->paths, ((struct str){arena_strndup(p->a, path->data, path->len), path->len}));
 }
 
@@ -190,6 +194,7 @@ static void parse_name(struct parser *p, struct str s, struct buf *path)
     p->at++;
     if (parse_local(p, s, &local)) {
         parse_emit(p, OP_LOCAL, (int32_t)local, 0, pos, pos);
+        p->lowest_local = local < p->lowest_local ? local : p->lowest_local;
         return;
     }
     parse_emit(p, OP_NAME, name_add(p, s), 0, pos, pos);

@@ -26,6 +26,8 @@ static void fuzz_condition(fuzz_import_f import, const uint8_t *data, size_t siz
     if (rc < 0) {
         fuzz_check_err(rc, &e);
         fuzz_must(e.at[0] >= '1' && e.at[0] <= '9', "an error has a place");
+        fuzz_must(rc == -ERR_LIMIT || !strstr(e.text, "what it becomes"),
+                  "what is refused is refused where it stands");
         return;
     }
     fuzz_must(str_eq(first, again), "the same text twice");

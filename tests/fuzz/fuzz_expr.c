@@ -85,6 +85,21 @@ static int run(struct fuzz_scope *f, const struct expr *x, struct buf *ret, stru
     return rc;
 }
 
+/* What is the same is the same with a memo, unless only the memo keeps it within its budget. */
+static void check_memo(struct fuzz_scope *f, const struct expr *x, int rc, const struct buf *want)
+{
+    struct err e;
+    struct str varying = str_of("n");
+    f->scope.memo = expr_memo_new(&varying, 1);
+    for (int i = 0; i < 2 && rc != -ERR_LIMIT; i++) {
+        SCOPED_BUF(got);
+        fuzz_must(run(f, x, &got, &e) == rc, "a memo changes no outcome");
+        fuzz_must(str_eq(buf_str(&got), buf_str(want)), "a memo changes no value");
+    }
+    expr_memo_free(f->scope.memo);
+    f->scope.memo = NULL;
+}
+
 static void check_paths(const struct expr *x)
 {
     struct str path;
@@ -151,6 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rc = run(&f, x, &first, &e);
     fuzz_must(run(&f, x, &again, &e) == rc, "an expression fails twice or never");
     fuzz_must(str_eq(buf_str(&first), buf_str(&again)), "an expression has no memory");
+    check_memo(&f, x, rc, &first);
     check_hook(&f, expr_text(x));
     arena_done(&f.mem);
     return 0;

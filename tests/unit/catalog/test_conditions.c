@@ -106,6 +106,7 @@ static const struct row yaql_errors[] = {
     {"'abc", "1:1: a text that does not end"},
     {"'\\x41'", "1:2: the escape \\x has no translation"},
     {"1a", "1:1: a number that ends in letters"},
+    {"1 + 9223372036854775808", "1:5: an integer that does not fit 64 bits"},
     {"$.\xC3\xA4", "1:3: \xC3\xA4 means nothing here"},
     {"'\xC3\xA4' #", "1:5: # means nothing here"},
     {"$.a[$.b]", "1:5: only numbers and texts in brackets have a translation"},
@@ -136,6 +137,7 @@ static const struct row legacy_errors[] = {
     {"a:b..c", "1:5: a path with an empty step"},
     {"a:b.", "1:1: a path that ends in a dot"},
     {"1x", "1:1: a number that ends in letters"},
+    {"1 == 99999999999999999999", "1:6: an integer that does not fit 64 bits"},
 };
 
 typedef int (*import_f)(struct arena *a, struct str text, struct str *ret_expr, struct err *e);

@@ -4,6 +4,7 @@
 
 #include "catalog_files.h"
 
+#include "base/yaml.h"
 #include "catalog/taskgraph.h"
 #include "template/expr.h"
 
@@ -404,6 +405,159 @@ static void test_plain(void)
     end(&f);
 }
 
+/* --- limits --- */
+
+/* As many vertices as there may be, in one chain: nothing may be quadratic. */
+static void test_many(void)
+{
+    SCOPED_BUF(text);
+    struct fixture f;
+
+    buf_puts(&text, "- {id: v0, type: stage}\n");
+    for (unsigned i = 1; i < CATALOG_MAX_VERTICES; i++)
+        buf_printf(&text, "- {id: v%u, type: noop, role: x, requires: [v%u]}\n", i, i - 1);
+    begin(&f, native, text.data);
+    is_int(f.code, 0, "%d vertices: %s", CATALOG_MAX_VERTICES, f.e.text);
+    is_int(f.g ? f.g->n_vertices : 0, CATALOG_MAX_VERTICES, "are all there");
+    end(&f);
+    buf_puts(&text, "- {id: w, type: noop}\n- {id: w2, type: noop, requires: [nothing]}\n");
+    begin(&f, native, text.data);
+    is_int(f.code, -ERR_LIMIT, "one more is refused");
+    is_int(f.report.n_errors, 1, "once, without what follows from it");
+    end(&f);
+    buf_clear(&text);
+    buf_puts(&text, "- {id: a, type: noop, role: [a");
+    for (unsigned i = 0; i < CATALOG_MAX_LIST; i++)
+        buf_puts(&text, ", a");
+    buf_puts(&text, "]}\n");
+    refused(native, text.data, ERR_LIMIT, "graphs/a.yaml:1:29", "a selector of 1001 words", NULL);
+    buf_clear(&text);
+    for (unsigned i = 0; i <= 2000; i++)
+        buf_printf(&text, "- {id: a%u, type: noop, role: /a%u/}\n", i, i);
+    refused(native, text.data, ERR_LIMIT, "graphs/a.yaml:2001:33", "2000 different patterns", NULL);
+}
+
+static void test_many_graphs(void)
+{
+    SCOPED_ARENA(mem);
+    struct catalog_file *files = arena_new(&mem, struct catalog_file, CATALOG_MAX_GRAPHS + 2);
+    struct catalog_report report = {0};
+    struct catalog *c = NULL;
+    struct err e;
+
+    files[0] = (struct catalog_file){str_of("barclamp.yaml"), str_of(native)};
+    for (unsigned i = 0; i <= CATALOG_MAX_GRAPHS; i++)
+        files[i + 1] = (struct catalog_file){str_of(arena_printf(&mem, "graphs/g%u/x.yaml", i)),
+                                             str_of("- {id: a, type: noop}\n")};
+    struct catalog_source source = {files, CATALOG_MAX_GRAPHS + 1};
+    is_int(catalog_load(&source, NULL, 1, &report, &c, &e), 0, "%d graphs", CATALOG_MAX_GRAPHS);
+    is_int(c ? c->n_graphs : 0, CATALOG_MAX_GRAPHS, "are all there");
+    catalog_unref(c);
+    catalog_report_done(&report);
+    source.n++;
+    is_int(catalog_load(&source, NULL, 1, &report, &c, &e), -ERR_LIMIT, "one more is refused");
+    catalog_report_done(&report);
+}
+
+/* --- overlays --- */
+
+static struct graph_layer layer(struct arena *a, const char *name, const char *text,
+                                uint32_t barclamp)
+{
+    struct yaml_options o = {.name = name};
+    struct value *v = NULL;
+    struct err e;
+
+    if (yaml_parse(a, text, strlen(text), &o, &v, &e) < 0)
+        ok(false, "%s: %s", e.at, e.text);
+    return (struct graph_layer){name, str_of(text), v, barclamp};
+}
+
+static void test_overlays(void)
+{
+    SCOPED_ARENA(mem);
+    struct fixture f;
+    struct err e = {0};
+    struct catalog_report report = {0};
+    struct graph_overlay *o = NULL;
+
+    begin(&f, lenient,
+          "- {id: s, type: stage}\n"
+          "- {id: a, type: shell, role: x, requires: [s, ghost]}\n"
+          "- {id: b, type: shell, role: [/x/], requires: [a]}\n");
+    if (!ok(f.c, "a catalog to lay something over")) {
+        end(&f);
+        return;
+    }
+    struct graph_layer two[] = {
+        layer(&mem, "low", "- {id: b, type: noop, role: x}\n- {id: a, type: noop, role: x}\n", 0),
+        layer(&mem, "high",
+              "- {id: c, type: noop, role: x, requires: [b]}\n"
+              "- {id: b, type: rsync, role: /x/, unknown: 1}\n",
+              CATALOG_NONE)};
+    is_int(graph_overlay_new(f.c, str_of("default"), two, 2, &report, &o, &e), 0,
+           "two layers over a graph: %s", e.text);
+    if (o) {
+        const struct catalog_graph *g = &o->graph;
+        is_int(g->n_vertices, 4, "vertices by id");
+        is_text(g->vertices[0].id.s, "c", "those on top first");
+        is_text(g->vertices[1].type.s, "rsync", "the highest counts");
+        is_int(g->vertices[1].n_requires, 0, "whole vertices, no single fields");
+        is_text(g->vertices[2].type.s, "noop", "then the one below");
+        is_text(g->vertices[3].id.s, "s", "then the catalog's");
+        ok(g->vertices[1].same_node, "what takes another's place is meant as that one");
+        ok(!g->vertices[0].same_node && g->vertices[0].barclamp == CATALOG_NONE,
+           "what is new is strict");
+        is_text(o->files[g->vertices[0].where.file].s, "high", "with its place");
+        is_int(catalog_graph_find(g, str_of("s")), 3, "found by id");
+    }
+    bool doubt = false;
+    for (size_t i = 0; i < report.entries.n; i++)
+        doubt |= !strcmp(report.entries.at[i].err.at, "high:2:35") &&
+                 strstr(report.entries.at[i].err.text, "unknown field \"unknown\"");
+    ok(doubt, "a doubt of a layer, with its place");
+    graph_overlay_free(o);
+    o = NULL;
+    catalog_report_done(&report);
+
+    struct graph_layer bad = layer(&mem, "bad",
+                                   "- {id: n, type: noop, requires: [q]}\n"
+                                   "- {id: n, type: noop}\n",
+                                   CATALOG_NONE);
+    is_int(graph_overlay_new(f.c, str_of("default"), &bad, 1, &report, &o, &e), -ERR_UNKNOWN_NAME,
+           "a layer with faults is refused");
+    is_text(e.at, "bad:1:34", "with its place");
+    is_text(e.line, "- {id: n, type: noop, requires: [q]}", "and line");
+    is_int(report.n_errors, 2, "all faults are told, an id twice too");
+    catalog_report_done(&report);
+    bad = layer(&mem, "bad", "a: 1\n", CATALOG_NONE);
+    is_int(graph_overlay_new(f.c, str_of("default"), &bad, 1, &report, &o, &e), -ERR_INVALID,
+           "what is no list is refused");
+    catalog_report_done(&report);
+    bad = layer(&mem, "stage",
+                "- {id: s, type: stage, requires: [g]}\n"
+                "- {id: g, type: group, requires: [s]}\n",
+                0);
+    is_int(graph_overlay_new(f.c, str_of("default"), &bad, 1, &report, &o, &e), -ERR_CYCLE,
+           "a circle is found over layers");
+    catalog_report_done(&report);
+    bad = layer(&mem, "new", "- {id: t, type: noop, role: x}\n", CATALOG_NONE);
+    is_int(graph_overlay_new(f.c, str_of("other"), &bad, 1, &report, &o, &e), 0,
+           "a graph that the catalog does not have");
+    is_int(o ? o->graph.n_vertices : 0, 5, "has the stages that are built in");
+    graph_overlay_free(o);
+    o = NULL;
+    catalog_report_done(&report);
+    is_int(graph_overlay_new(f.c, str_of("default"), NULL, 0, &report, &o, &e), 0,
+           "no layer at all");
+    is_int(o ? o->graph.n_vertices : 0, f.g->n_vertices, "is the graph itself");
+    ok(report.n_warnings > 0 && !strncmp(report.entries.at[0].err.at, "graphs/a.yaml:2:", 16),
+       "with the doubts of its files");
+    graph_overlay_free(o);
+    catalog_report_done(&report);
+    end(&f);
+}
+
 int main(void)
 {
     test_fields();
@@ -413,5 +567,8 @@ int main(void)
     test_doubts();
     test_cross_values();
     test_plain();
+    test_overlays();
+    test_many();
+    test_many_graphs();
     return tap_done();
 }

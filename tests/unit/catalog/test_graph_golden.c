@@ -395,6 +395,75 @@ static void test_graph_build(const char *dir)
     suite_end(&s);
 }
 
+/* --- overlays --- */
+
+/* The field that the cases tell tasks apart by, in a place where ours may have it. */
+static const struct value *marked(struct arena *a, const struct value *tasks)
+{
+    struct value *list = value_list(a);
+    for (uint32_t i = 0; i < tasks->n; i++) {
+        struct value *task = value_map(a), *parameters = value_map(a);
+        for (uint32_t k = 0; k < tasks->items[i].n; k++) {
+            const struct member *m = &tasks->items[i].members[k];
+            if (!strcmp(m->key, "v"))
+                value_set(a, parameters, "v", &m->v);
+            else
+                value_set(a, task, m->key, &m->v);
+        }
+        value_set(a, task, "parameters", parameters);
+        value_add(a, list, task);
+    }
+    return list;
+}
+
+static bool merge_same(const struct catalog_graph *g, const struct value *out)
+{
+    const struct value *tasks = value_get(out, "tasks"), *order = value_get(out, "order");
+    const struct value *requires = value_get(out, "requires");
+
+    for (uint32_t i = 0; i < tasks->n; i++) {
+        uint32_t v = catalog_graph_find(g, str_of(tasks->members[i].key));
+        if (v == CATALOG_NONE || value_as_int(value_get(g->vertices[v].parameters, "v"), -1) !=
+                                     value_as_int(&tasks->members[i].v, -2))
+            return false;
+        const struct value *wanted = value_get(requires, tasks->members[i].key);
+        if (wanted && wanted->n != g->vertices[v].n_requires)
+            return false;
+    }
+    for (uint32_t i = 0; order && i < order->n; i++)
+        if (!str_eq(g->vertices[i].id, value_as_str(&order->items[i])))
+            return false;
+    return tasks->n == g->n_vertices;
+}
+
+static void test_merge(const char *dir)
+{
+    /* Graphs of ours have tasks only: what follows a run, and on which nodes, is an operation's. */
+    static const char *const excepted[] = {"metadata", "default_callbacks"};
+    struct suite s;
+
+    if (suite_begin(&s, dir, "merge_graphs"))
+        for (uint32_t i = 0; i < s.cases->n; i++) {
+            const struct value *c = &s.cases->items[i], *in = value_get(c, "in");
+            struct fixture f;
+            if (case_excepted(&s, c, excepted, sizeof excepted / sizeof *excepted))
+                continue;
+            begin(&f, lenient, marked(&s.mem, value_get(in, "release")));
+            struct graph_layer layers[] = {
+                {"plugins", {"", 0}, marked(&s.mem, value_get(in, "plugins")), 0},
+                {"cluster", {"", 0}, marked(&s.mem, value_get(in, "cluster")), 0}};
+            struct catalog_report report = {0};
+            SCOPED(graph_overlay) *o = NULL;
+            struct err e = {0};
+            bool good = f.c &&
+                        graph_overlay_new(f.c, str_of("default"), layers, 2, &report, &o, &e) == 0;
+            result(&s, c, good && merge_same(&o->graph, value_get(c, "out")), "merged");
+            catalog_report_done(&report);
+            end(&f);
+        }
+    suite_end(&s);
+}
+
 int main(int argc, char **argv)
 {
     SCOPED_ARENA(mem);
@@ -408,5 +477,6 @@ int main(int argc, char **argv)
     test_validation(dir);
     test_lint(dir);
     test_graph_build(dir);
+    test_merge(dir);
     return tap_done();
 }

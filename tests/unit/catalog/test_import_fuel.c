@@ -17,7 +17,7 @@
 int import_yaql(struct arena *a, struct str yaql, struct str *ret_expr, struct err *e)
 {
     if (!yaql.n || yaql.s[0] != '=')
-        return err_set(e, ERR_INVALID, "no equal");
+        return err_set(e, ERR_INVALID, "no equal"), err_at(e, "1:1");
     *ret_expr = str_of(arena_printf(a, "data.%.*s", (int)yaql.n - 1, yaql.s + 1));
     return 0;
 }
@@ -115,7 +115,8 @@ static void test_task(void)
              "- {id: old, type: role, requires: *before, condition: '=x', fault_tolerance: 2%}\n"
              "- {id: lost, type: puppet, condition: {yaql_exp: '$.x'}, cross-depends: {yaql_exp: "
              "'$.y'}}\n"
-             "- {id: never, type: puppet, condition: false}\n");
+             "- {id: never, type: puppet, condition: false}\n"
+             "- {id: text, type: puppet, condition: a == b}\n");
     is_int(job_run(&j, false), 0, "a file is imported: %s", j.e.text);
     const char *text = made(&j, "fuel/graphs/default/modular-web.yaml");
     has_text(text, "# whose it is\n# Imported from deployment/puppet/", "with whose it is");
@@ -153,9 +154,12 @@ static void test_task(void)
     ok(told(&j, ":11: fault: required_for: left out: the same key comes again in line 12"), "keys");
     ok(told(&j, ":14: left out: web: pattern /(?!a)b/"), "a cross dependency");
     ok(told(&j, ":18: left out: web: an expression that is kept as data: no equal"), "parameters");
-    ok(told(&j, ":21: left out: lost: its condition, which is always true now: no equal"), "why");
+    ok(told(&j, ":21: left out: lost: its condition, which is always true now: no equal, at 1:1 of "
+                "the text"),
+       "why");
     ok(told(&j, ":21: left out: lost: its cross dependencies: no equal"), "dependencies");
-    ok(told(&j, "imported 5 stages, groups and tasks of 1 files in 1 graphs\n"), "counted");
+    ok(told(&j, ":23: left out: text: its condition, which is always true now: no equal"), "texts");
+    ok(told(&j, "imported 6 stages, groups and tasks of 1 files in 1 graphs\n"), "counted");
     job_done(&j);
 }
 

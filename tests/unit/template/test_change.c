@@ -313,6 +313,71 @@ static void check_paths(struct world *w)
     ok(!reads(w, "[node.a for node in data.nodes]", "node"), "a name that is bound");
 }
 
+/* --- what is found once --- */
+
+/* The result for a node, and the steps that it took. */
+static const char *evaluate_node(struct world *w, const struct expr *x, const char *role,
+                                 struct expr_memo *memo, uint32_t *ret_steps)
+{
+    SCOPED_ARENA(mem);
+    SCOPED_BUF(json);
+    struct expr_budget budget = {EXPR_MAX_STEPS, EXPR_MAX_BYTES};
+    struct value *node = value_map(&mem);
+    value_put_text(&mem, node, "role", role);
+    struct expr_var var = {str_of("node"), node};
+    struct expr_scope old = {.vars = &var, .n = 1, .outer = &w->old.scope};
+    struct expr_scope scope = {.vars = &var, .n = 1, .outer = &w->now.scope};
+    scope.old = &old;
+    scope.memo = memo;
+    scope.budget = &budget;
+    const struct value *v = NULL;
+    struct err e;
+    if (expr_eval(x, &scope, &mem, &v, &e) < 0)
+        return arena_strdup(&w->mem, e.text);
+    *ret_steps = EXPR_MAX_STEPS - budget.steps;
+    json_write(&json, v, 0);
+    return arena_strdup(&w->mem, json.data);
+}
+
+static const struct {
+    const char *text;
+    bool kept; /* all that takes steps */
+} memo_rows[] = {
+    {"[n.uid for n in data.nodes if n.role == 'compute']", true},
+    {"changed([n for n in data.nodes if n.role == 'compute'])", true},
+    {"changed_any(data.n, data.same, data.m)", true},
+    {"[[n.uid ~ m for m in 'ab'] for n in data.nodes]", true},
+    {"old([n.uid for n in data.nodes])", true},
+    {"[added(data.l), deleted(data.l), new([n.uid for n in data.nodes])]", true},
+    {"[n.uid for n in data.nodes if n.role == node.role]", false},
+    {"[n.uid for n in data.nodes if [r for r in [node.role] if r == n.role]]", false},
+    {"changed([n for n in data.nodes if n.role == node.role])", false},
+    {"[n.uid for n in data.nodes if changed(n.uid)]", true},
+    {"node.role ~ [[m.uid for m in data.nodes if m.role == n.role] for n in data.nodes]", true},
+};
+
+static void check_memo(struct world *w)
+{
+    static const char *const roles[] = {"compute", "controller", "compute", "none"};
+    const struct str varying[] = {str_of("node"), str_of("data.roles")};
+    for (size_t i = 0; i < sizeof memo_rows / sizeof *memo_rows; i++) {
+        SCOPED(expr_memo) *memo = expr_memo_new(varying, 2);
+        const struct expr *x = NULL;
+        uint32_t plain = 0, first = 0, steps = 0;
+        if (!ok(expr_compile(&w->mem, str_of(memo_rows[i].text), NULL, &x, NULL) == 0, "%s",
+                memo_rows[i].text))
+            continue;
+        for (size_t k = 0; k < sizeof roles / sizeof *roles; k++) {
+            const char *want = evaluate_node(w, x, roles[k], NULL, &plain);
+            is_text(evaluate_node(w, x, roles[k], memo, &steps), want, "%s for %s",
+                    memo_rows[i].text, roles[k]);
+            first = k ? first : steps;
+        }
+        ok((steps <= 16 && steps < first) == memo_rows[i].kept, "%u steps, then %u", first, steps);
+    }
+    expr_memo_free(NULL);
+}
+
 int main(void)
 {
     struct world w = {0};
@@ -326,6 +391,7 @@ int main(void)
     check_budget(&w);
     check_large(&w);
     check_paths(&w);
+    check_memo(&w);
     arena_done(&w.mem);
     return tap_done();
 }
