@@ -19,6 +19,7 @@ CREATE TABLE meta (
     next_def INTEGER NOT NULL,
     next_span INTEGER NOT NULL,
     next_pool INTEGER NOT NULL,
+    next_group INTEGER NOT NULL,
     next_deployment INTEGER NOT NULL,
     next_token INTEGER NOT NULL,
     catalog INTEGER NOT NULL,
@@ -94,6 +95,14 @@ CREATE TABLE pool (
     note TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE grp (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    may_fail INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE node (
     id INTEGER PRIMARY KEY,
     tenant INTEGER NOT NULL,
@@ -149,7 +158,7 @@ CREATE TABLE operation (
     class INTEGER NOT NULL CHECK (class BETWEEN 0 AND 2),
     created_ms INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 5),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 26),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 28),
     held INTEGER NOT NULL,
     gone INTEGER NOT NULL,
     served INTEGER NOT NULL,
@@ -172,11 +181,12 @@ CREATE TABLE noderole (
     cohort INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 8),
     target INTEGER NOT NULL CHECK (target BETWEEN 0 AND 2),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 26),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 28),
     mode INTEGER NOT NULL,
     generation INTEGER NOT NULL,
     incarnation INTEGER NOT NULL,
     operation INTEGER NOT NULL,
+    grp INTEGER NOT NULL,
     run_count INTEGER NOT NULL,
     data INTEGER NOT NULL,
     inputs INTEGER NOT NULL
@@ -216,12 +226,12 @@ CREATE TABLE task (
     realm INTEGER NOT NULL,
     weight INTEGER NOT NULL,
     span INTEGER NOT NULL,
+    rule INTEGER NOT NULL CHECK (rule BETWEEN 0 AND 4),
     deps BLOB NOT NULL,
     noderole INTEGER NOT NULL,
     def INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 9 AND state <> 1),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 26),
-    flags INTEGER NOT NULL,
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 28),
     attempt INTEGER NOT NULL,
     tries INTEGER NOT NULL,
     wake_ms INTEGER NOT NULL,

@@ -36,6 +36,7 @@ struct anneal *anneal_new(const struct anneal_options *o)
     (void)vec_add(&a->pools);
     (void)vec_add(&a->spans);
     (void)vec_add(&a->jigs);
+    (void)vec_add(&a->groups);
     (void)vec_add(&a->lives);
     (void)vec_add(&a->lanes);
     (void)vec_add(&a->late);
@@ -71,6 +72,10 @@ void anneal_free(struct anneal *a)
     vec_done(&a->pools);
     vec_done(&a->spans);
     vec_done(&a->jigs);
+    for (size_t i = 0; i < a->groups.n; i++)
+        vec_done(&a->groups.at[i].noderoles);
+    vec_done(&a->groups);
+    vec_done(&a->moves);
     vec_done(&a->lives);
     vec_done(&a->free_lives);
     vec_done(&a->lanes);
@@ -181,6 +186,7 @@ int anneal_step(struct anneal *a, const struct event *ev, struct effects *fx, st
         timer_fire_due(a);
         noderole_settle(a);
         operation_settle_all(a);
+        noderole_settle(a); /* one that came to an end may have cancelled what was left */
         schedule_run(a);
         noderole_settle(a); /* a start can only move its own noderole to TRANSITION */
         operation_find_stall(a);

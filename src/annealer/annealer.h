@@ -51,7 +51,7 @@ uint64_t anneal_now(const struct anneal *a);
 /* Reading.  Views are copies; false if there is no such object. */
 struct task_view {
     uint32_t id, noderole, node, operation, def, weight, span, attempt, tries, unmet, asks;
-    uint8_t state, reason, flags;
+    uint8_t state, reason, rule;
     uint64_t started_ms, deadline_ms, wake_ms;
     bool superseded_runs; /* an older attempt is still running */
 };
@@ -59,6 +59,7 @@ struct noderole_view {
     uint32_t id, node, operation, first_task, n_tasks, cohort, generation, incarnation, run_count;
     uint32_t parents_out;
     uint32_t gate; /* need-parents whose tasks have not all passed */
+    uint32_t group;
     uint8_t state, target, reason, flags;
     uint64_t data; /* digest of its inputs */
 };
@@ -87,6 +88,10 @@ struct jig_view {
     uint32_t id, slots, taken, waiting;
     bool active;
 };
+struct group_view {
+    uint32_t id, may_fail, failed; /* of its noderoles: failed, or what they wait for has */
+    bool beyond;
+};
 bool anneal_task(const struct anneal *a, uint32_t id, struct task_view *ret);
 bool anneal_noderole(const struct anneal *a, uint32_t id, struct noderole_view *ret);
 bool anneal_node(const struct anneal *a, uint32_t id, struct node_view *ret);
@@ -97,12 +102,16 @@ bool anneal_operation(const struct anneal *a, uint32_t id, struct operation_view
 uint32_t anneal_joins(const struct anneal *a, uint32_t noderole, uint32_t cause);
 bool anneal_pool(const struct anneal *a, uint32_t id, struct pool_view *ret);
 bool anneal_jig(const struct anneal *a, uint32_t id, struct jig_view *ret);
+bool anneal_group(const struct anneal *a, uint32_t id, struct group_view *ret);
+/* What a dependency is to a task that waits for it: passed, or failed and forgiven by its rule. */
+bool anneal_task_met(const struct anneal *a, uint32_t dep, uint32_t task);
 /* Highest id in use + 1, per kind. */
 uint32_t anneal_task_end(const struct anneal *a);
 uint32_t anneal_noderole_end(const struct anneal *a);
 uint32_t anneal_node_end(const struct anneal *a);
 uint32_t anneal_operation_end(const struct anneal *a);
 uint32_t anneal_pool_end(const struct anneal *a);
+uint32_t anneal_group_end(const struct anneal *a);
 uint32_t anneal_def_end(const struct anneal *a);
 uint32_t anneal_span_end(const struct anneal *a);
 /* Would EVENT_PLAN_APPLY of this rebased plan be taken? */
@@ -160,7 +169,9 @@ enum why_rule {
     X(TURN, "its-turn-comes")                                                                      \
     X(SUSPECT, "suspect-self")                                                                     \
     X(DONE, "done")                                                                                \
-    X(NEEDED, "still-needed")
+    X(NEEDED, "still-needed")                                                                      \
+    X(TOLERANCE, "tolerance-exceeded")                                                             \
+    X(TOLERATED, "failure-tolerated")
 #define X(id, text) WHY_##id,
     WHY_RULES(X)
 #undef X
@@ -183,8 +194,8 @@ void anneal_row(struct anneal *a, enum row_table t, uint32_t id, void *ret_row);
 /* The BLOB columns of rows point into this buffer of the engine until the next call of
  * anneal_row(). */
 
-/* Restoring: rows in the order of tables (meta tenant jig pool node def operation noderole span
- * task attempt; any order of the first six), then anneal_load_end().  Arms nothing until then.
+/* Restoring: rows in the order of tables (meta tenant jig pool grp node def operation noderole span
+ * task attempt; any order of the first seven), then anneal_load_end().  Arms nothing until then.
  * -ERR_CORRUPT names what does not fit. */
 int anneal_load(struct anneal *a, enum row_table t, const void *row, struct err *e);
 int anneal_load_end(struct anneal *a, struct err *e);

@@ -21,7 +21,9 @@
 enum {                         /* task.flags */
        TASKF_SETTLE = 1u << 0, /* in the settle list (derived) */
        TASKF_FIRST = 1u << 1,  /* waits for the parents of its noderole (derived; gate.c) */
+       TASKF_RULE = 7u << 2,   /* enum task_rule; any: passive (passive.c) */
 };
+enum { TASKF_RULE_SHIFT = 2 };
 struct task {
     uint64_t done_digest; /* inputs of the last success; 0: never */
     uint32_t noderole, def, weight, span;
@@ -38,7 +40,8 @@ enum {                         /* noderole.mode */
        MODE_FORCED = 1u << 2,  /* no early cut-off in this run */
        MODE_BEGUN = 1u << 3,   /* a task of this run was started */
        MODE_AGAIN_FORCED = 1u << 4,
-       MODE_DERIVE = 1u << 7, /* in the derive list (not stored) */
+       MODE_UNCHANGED = 1u << 5, /* early cut-off: its tasks pass without an attempt, in order */
+       MODE_DERIVE = 1u << 7,    /* in the derive list (not stored) */
 };
 enum { MODE_STORED = 0x7f };
 struct noderole {
@@ -56,6 +59,7 @@ struct noderole {
     uint16_t passed, live, ready, failed, dep_failed, cancelled; /* of its tasks */
     bool complete;                                               /* all of them have passed */
     uint8_t state, target, reason, mode, flags;
+    uint32_t group; /* 0: none */
 };
 
 struct def {
@@ -158,6 +162,15 @@ struct span {
     uint32_t live;  /* open attempts */
     uint8_t held;   /* enum span_hold */
 };
+struct group { /* tolerance.c */
+    uint32_t may_fail;
+    uint32_t failed;         /* of its noderoles: with a task FAILED or DEP_FAILED */
+    bool beyond;             /* more than may; follows `failed` at the end of a step */
+    VEC(uint32_t) noderoles; /* entries whose noderole moved on are skipped */
+};
+struct group_move { /* a noderole of it began or ceased to count as failed */
+    uint32_t group, noderole;
+};
 struct jig {
     uint32_t slots, taken;
     uint32_t lanes;
@@ -197,6 +210,7 @@ struct anneal {
     VEC(struct pool) pools;
     VEC(struct span) spans;
     VEC(struct jig) jigs;
+    VEC(struct group) groups;
     VEC(struct live) lives;
     VEC(uint32_t) free_lives;
     VEC(struct lane) lanes;
@@ -206,11 +220,12 @@ struct anneal {
     uint32_t late_free;
     struct arena span_mem;
     /* work of the current step */
-    VEC(uint32_t) settle;  /* tasks that may have become ready */
-    VEC(uint32_t) derive;  /* noderoles to derive again */
-    VEC(uint32_t) walk;    /* of a loss */
-    VEC(uint32_t) touched; /* operations that may have ended */
-    struct loader *loader; /* while rows come in */
+    VEC(uint32_t) settle;         /* tasks that may have become ready */
+    VEC(uint32_t) derive;         /* noderoles to derive again */
+    VEC(uint32_t) walk;           /* of a loss */
+    VEC(struct group_move) moves; /* of groups, not settled yet */
+    VEC(uint32_t) touched;        /* operations that may have ended */
+    struct loader *loader;        /* while rows come in */
     struct effects *fx;
     uint32_t epoch;
     /* global */
@@ -229,9 +244,8 @@ struct anneal {
 int task_fsm_next(enum task_state from, enum task_event ev); /* -1: illegal */
 void task_go(struct anneal *a, uint32_t t, enum task_event ev, enum reason why);
 void task_settle_later(struct anneal *a, uint32_t t);
-/* After a task passed: its dependents have one dependency less; after it is reset: one more. */
-void task_passed_on(struct anneal *a, uint32_t t);
-void task_taken_back(struct anneal *a, uint32_t t);
+/* Is it over with `dep`, as far as `t` is concerned, which waits for it? */
+bool task_met(const struct anneal *a, uint32_t dep, uint32_t t);
 /* A task failed for good, or was given another chance: dependents of open operations follow. */
 void task_fail_cone(struct anneal *a, uint32_t t);
 void task_unfail_cone(struct anneal *a, uint32_t t);
@@ -242,6 +256,21 @@ bool task_dep_failed(const struct anneal *a, uint32_t t); /* does one that it wa
 void task_waits_more(struct anneal *a, uint32_t t);
 void task_waits_less(struct anneal *a, uint32_t t);
 void task_changed(struct anneal *a, uint32_t t);
+
+/* passive.c */
+void passive_settle(struct anneal *a, uint32_t t);
+/* Of a noderole without a node: it has no run, it says how far those are that it waits for. */
+bool passive_follows(const struct anneal *a, uint32_t t);
+
+/* tolerance.c */
+void tolerance_add(struct anneal *a, uint32_t may_fail);
+void tolerance_join(struct anneal *a, uint32_t noderole, uint32_t group); /* leaves the old one */
+void tolerance_count(struct anneal *a, uint32_t noderole,
+                     bool more);         /* one task more, or less, has failed */
+void tolerance_settle(struct anneal *a); /* the last of the moves */
+bool tolerance_within(const struct anneal *a,
+                      uint32_t noderole); /* is what failed of it forgiven? */
+void tolerance_restore(struct anneal *a);
 
 /* noderole_fsm.c */
 enum noderole_state noderole_derive(const struct anneal *a, uint32_t nr);
@@ -256,6 +285,7 @@ void ripple_loss(struct anneal *a, uint32_t nr, enum reason why); /* its descend
 void ripple_rewind(struct anneal *a, uint32_t nr, enum reason why); /* a new run of itself */
 void ripple_refresh(struct anneal *a, uint32_t nr, enum reason why, bool forced);
 bool ripple_unchanged(struct anneal *a, uint32_t nr); /* early cut-off, if it applies */
+void ripple_pass(struct anneal *a, uint32_t t);       /* a task of such a run, in its turn */
 uint64_t ripple_inputs(const struct anneal *a, uint32_t nr);
 uint64_t ripple_task_input(const struct anneal *a, uint32_t t);
 
@@ -318,6 +348,7 @@ void operation_touch(struct anneal *a,
                      uint32_t op); /* it may have ended: looked at after the step */
 void operation_reopen(struct anneal *a, uint32_t op); /* work was given back to it */
 void operation_settle_all(struct anneal *a);
+void operation_drain(struct anneal *a, uint32_t op); /* more failed than may: it comes to an end */
 void operation_changed(struct anneal *a, uint32_t op);
 int operation_event(struct anneal *a, const struct event *ev, struct err *e);
 int operation_takes_work(const struct anneal *a, uint32_t op, struct err *e);
@@ -334,6 +365,8 @@ void recover_abandon(struct anneal *a); /* rows that came in without an end */
 int extend_apply(struct anneal *a, const struct event *ev, struct err *e);
 void extend_tasks(struct anneal *a, uint32_t n); /* room for n more, zeroed */
 void extend_on_node(struct anneal *a, uint32_t noderole);
+uint32_t extend_group(const struct anneal *a, const struct plan *p, uint32_t group);
+bool extend_def_runs(const struct anneal *a, const struct plan *p, uint32_t def);
 
 /* late.c */
 void late_add(struct anneal *a, uint32_t parent, uint32_t child);
@@ -389,11 +422,15 @@ static inline bool noderole_begun(const struct noderole *nr)
 /* Ids of those that vanished stay empty. */
 static inline bool noderole_exists(const struct anneal *a, uint32_t id)
 {
-    return id > 0 && id < a->noderoles.n && a->noderoles.at[id].node;
+    return id > 0 && id < a->noderoles.n && a->noderoles.at[id].generation;
 }
 static inline bool task_exists(const struct anneal *a, uint32_t t)
 {
     return t > 0 && t < a->task_end;
+}
+static inline enum task_rule task_rule(const struct anneal *a, uint32_t t)
+{
+    return (enum task_rule)((a->tasks[t].flags & TASKF_RULE) >> TASKF_RULE_SHIFT);
 }
 static inline uint32_t task_op(const struct anneal *a, uint32_t t)
 {

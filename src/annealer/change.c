@@ -205,6 +205,11 @@ static int check_parents(const struct anneal *a, const struct plan *p, const str
                            c->noderole, id);
         if (listed(parents, n, id) || late_sleeps(a, id, c->noderole) || listed(c->gains, i, id))
             return err_set(e, ERR_INVALID, "plan: noderole %u needs %u already", c->noderole, id);
+        uint32_t node = id < p->base_noderole ? a->noderoles.at[id].node
+                                              : p->noderoles[id - p->base_noderole].node;
+        if (node == 0 || a->noderoles.at[c->noderole].node == 0)
+            return err_set(e, ERR_INVALID, "plan: noderole %u cannot need %u: one has no node",
+                           c->noderole, id);
     }
     for (uint32_t i = 0; i < c->n_losses; i++) {
         uint32_t id = c->losses[i];
@@ -230,6 +235,13 @@ static int check_change(const struct anneal *a, const struct plan *p, uint32_t i
     for (uint32_t k = 0; k < c->n_defs; k++)
         if (c->defs[k] == 0 || c->defs[k] >= defs)
             return err_set(e, ERR_INVALID, "plan: no definition %u", c->defs[k]);
+        else if (!(a->tasks[nr->first_task + k].flags & TASKF_RULE) &&
+                 !extend_def_runs(a, p, c->defs[k]))
+            return err_set(e, ERR_INVALID, "plan: task %u runs, and nothing executes it",
+                           nr->first_task + k);
+    if (c->group > p->n_groups)
+        return err_set(e, ERR_INVALID, "plan: noderole %u is in no group %u", c->noderole,
+                       c->group);
     for (uint32_t k = 0; (c->what & (PLAN_C_TASKS | PLAN_C_REMOVE)) && k < nr->n_tasks; k++)
         if (a->task_state[nr->first_task + k] == TASK_FAILED &&
             a->tasks[nr->first_task + k].reason == REASON_UNCERTAIN) {
@@ -307,7 +319,6 @@ static void change_retire_tasks(struct anneal *a, uint32_t id)
         if (s != TASK_PENDING)
             task_go(a, t, TASKEV_RESET, REASON_CATALOG);
         task_go(a, t, TASKEV_SKIP, REASON_CATALOG);
-        task_passed_on(a, t);
     }
     for (uint32_t t = nr->first_task; failed && t < end; t++)
         task_unfail_cone(a, t);
@@ -350,6 +361,8 @@ void change_begin(struct anneal *a, const struct plan *p, uint32_t op)
         bool stays = !(c->what & PLAN_C_REMOVE) && noderole_in_service(nr->state, nr->target);
         set_target(a, c->noderole, c->what & PLAN_C_REMOVE ? TARGET_ABSENT : TARGET_RUNNING);
         change_retire_tasks(a, c->noderole);
+        if (c->what & PLAN_C_REMOVE)
+            tolerance_join(a, c->noderole, 0); /* who goes is no part of what is wanted */
         nr->generation++;
         nr->reason = c->what & PLAN_C_REMOVE ? REASON_REMOVED : REASON_CATALOG;
         nr->mode = (uint8_t)((nr->mode & MODE_DERIVE) | (stays && c->n_tasks ? MODE_REFRESH : 0));
@@ -429,6 +442,8 @@ void change_end(struct anneal *a, const struct plan *p)
             redefine(a, c);
         if (c->what & PLAN_C_DATA)
             nr->data = c->data;
+        if (c->what & PLAN_C_GROUP)
+            tolerance_join(a, c->noderole, extend_group(a, p, c->group));
         noderole_changed(a, c->noderole);
         noderole_derive_later(a, c->noderole);
         if (c->what & (PLAN_C_DATA | PLAN_C_PARENTS))
@@ -436,19 +451,10 @@ void change_end(struct anneal *a, const struct plan *p)
     }
 }
 
-/* Nothing of it is left to do and nobody needs it. */
-void change_vanish(struct anneal *a, uint32_t id)
+static void leave_node(struct anneal *a, uint32_t id)
 {
-    struct noderole *nr = &a->noderoles.at[id];
+    const struct noderole *nr = &a->noderoles.at[id];
     struct node *node = &a->nodes.at[nr->node];
-    uint32_t n, op = nr->op;
-    for (const uint32_t *parents; (parents = graph_in(&a->need, id, &n)), n > 0;)
-        gate_unlink(a, parents[n - 1], id);
-    late_vanish(a, id);
-    a->ops.at[op].gone += nr->n_tasks;
-    change_retire_tasks(a, id);
-    operation_touch(a, op);
-    operation_changed(a, op);
     uint32_t *at = &node->first_noderole, before = 0;
     while (*at != id) {
         before = *at;
@@ -458,6 +464,22 @@ void change_vanish(struct anneal *a, uint32_t id)
     if (node->last_noderole == id)
         node->last_noderole = before;
     node->noderoles--;
+}
+
+/* Nothing of it is left to do and nobody needs it. */
+void change_vanish(struct anneal *a, uint32_t id)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    uint32_t n, op = nr->op;
+    for (const uint32_t *parents; (parents = graph_in(&a->need, id, &n)), n > 0;)
+        gate_unlink(a, parents[n - 1], id);
+    late_vanish(a, id);
+    a->ops.at[op].gone += nr->n_tasks;
+    change_retire_tasks(a, id);
+    operation_touch(a, op);
+    operation_changed(a, op);
+    if (nr->node)
+        leave_node(a, id);
     a->totals_noderole[NODEROLE_REMOVED]--;
     *nr = (struct noderole){
         .state = NODEROLE_REMOVED, .visited = nr->visited, .mode = nr->mode & MODE_DERIVE};
@@ -482,7 +504,6 @@ int change_abandon(struct anneal *a, uint32_t id, struct err *e)
         if (s != TASK_PENDING)
             task_go(a, t, TASKEV_RESET, REASON_ABANDONED);
         task_go(a, t, TASKEV_SKIP, REASON_ABANDONED);
-        task_passed_on(a, t);
         task_unfail_cone(a, t);
     }
     return 0;

@@ -15,7 +15,8 @@ static int broken(struct err *e, int number, const char *what, uint32_t id)
 }
 
 struct sums {
-    uint32_t *node_used, *pool_taken, *jig_taken, *span_left, *span_begun, *span_live;
+    uint32_t *group_failed, *node_used, *pool_taken, *jig_taken, *span_left, *span_begun,
+        *span_live;
     uint32_t (*op_counts)[TASK_STATE_COUNT], *op_live;
     uint8_t *lane_offered;
     uint32_t capacity_used, live;
@@ -54,6 +55,19 @@ static int check_attempt(const struct anneal *a, uint32_t t, struct sums *s, str
     return 0;
 }
 
+/* Nothing runs it; one that follows is passed, failed or pending as what it waits for is. */
+static int check_passive(const struct anneal *a, uint32_t t)
+{
+    enum task_state s = a->task_state[t];
+    bool at_rest = !a->tasks[t].live && !a->tasks[t].lane && s != TASK_READY && s != TASK_FAILED &&
+                   !task_state_live(s) && a->tasks[t].attempt == 0;
+    if (!at_rest || !passive_follows(a, t))
+        return at_rest ? 0 : -1;
+    if (a->unmet[t] == 0)
+        return task_state_passed(s) ? 0 : -1;
+    return s == (task_dep_failed(a, t) ? TASK_DEP_FAILED : TASK_PENDING) ? 0 : -1;
+}
+
 static int check_task(const struct anneal *a, uint32_t t, struct sums *s, struct err *e)
 {
     enum task_state st = a->task_state[t];
@@ -61,7 +75,7 @@ static int check_task(const struct anneal *a, uint32_t t, struct sums *s, struct
     uint32_t n, unmet = 0, op = task_op(a, t);
     const uint32_t *deps = graph_in(&a->order, t, &n);
     for (uint32_t i = 0; i < n; i++)
-        unmet += !task_state_passed(a->task_state[deps[i]]);
+        unmet += !task_met(a, deps[i], t);
     unmet += gate_shuts(a, t);
     if (unmet != a->unmet[t])
         return broken(e, 5, "count of unmet dependencies", t);
@@ -71,6 +85,8 @@ static int check_task(const struct anneal *a, uint32_t t, struct sums *s, struct
         return broken(e, 8, "PENDING with nothing to wait for", t);
     if (st == TASK_DEP_FAILED && !task_dep_failed(a, t))
         return broken(e, 8, "DEP_FAILED, but nothing that it waits for has failed", t);
+    if ((task->flags & TASKF_RULE) && check_passive(a, t) < 0)
+        return broken(e, 5, "passive, and not as its rule says", t);
     if (st == TASK_READY && !task->lane)
         return broken(e, 8, "READY but queued nowhere", t);
     if (task->lane && a->lanes.at[task->lane].op != op)
@@ -139,6 +155,13 @@ static int check_sums(const struct anneal *a, const struct sums *s, struct err *
         for (uint32_t k = 0; sp->held && k < sp->n_pools; k++)
             s->pool_taken[sp->pools[k]]++;
     }
+    for (uint32_t id = 1; id < a->noderoles.n; id++)
+        s->group_failed[a->noderoles.at[id].group] += a->noderoles.at[id].failed > 0 ||
+                                                      a->noderoles.at[id].dep_failed > 0;
+    for (uint32_t i = 1; i < a->groups.n; i++)
+        if (a->groups.at[i].failed != s->group_failed[i] ||
+            a->groups.at[i].beyond != (s->group_failed[i] > a->groups.at[i].may_fail))
+            return broken(e, 4, "failures of a group", i);
     for (uint32_t i = 1; i < a->pools.n; i++)
         if (a->pools.at[i].taken != s->pool_taken[i])
             return broken(e, 2, "use of a pool", i);
@@ -215,10 +238,11 @@ static int check_waits(const struct anneal *a, struct err *e)
 /* One block for all sums: this runs after every step of a simulation. */
 static void *sums_make(const struct anneal *a, struct sums *s)
 {
-    size_t numbers = a->nodes.n + a->pools.n + a->jigs.n + 3 * a->spans.n +
+    size_t numbers = a->groups.n + a->nodes.n + a->pools.n + a->jigs.n + 3 * a->spans.n +
                      a->ops.n * (TASK_STATE_COUNT + 1);
     uint32_t *at = xcalloc(numbers + a->lanes.n / sizeof *at + 1, sizeof *at), *block = at;
-    *s = (struct sums){.node_used = at};
+    *s = (struct sums){.group_failed = at};
+    s->node_used = at += a->groups.n;
     s->pool_taken = at += a->nodes.n;
     s->jig_taken = at += a->pools.n;
     s->span_left = at += a->jigs.n;

@@ -28,18 +28,39 @@ static void say(struct list *l, enum why_rule rule, enum row_table table, uint32
         l->at[l->n++] = (struct why){rule, table, id, value};
 }
 
+enum { JOINS_MOST = 32 };
+
+/* What holds a task back, seen through joins: nobody can act on those. */
+static void why_waits(const struct anneal *a, uint32_t t, struct list *l)
+{
+    uint32_t joins[JOINS_MOST] = {t}, n_joins = 1, n;
+    for (uint32_t at = 0; at < n_joins; at++) {
+        const uint32_t *deps = graph_in(&a->order, joins[at], &n);
+        for (uint32_t i = 0; i < n; i++) {
+            if (task_met(a, deps[i], joins[at]))
+                continue;
+            uint32_t k = 0;
+            while (k < n_joins && joins[k] != deps[i])
+                k++;
+            bool through = (a->tasks[deps[i]].flags & TASKF_RULE) && a->unmet[deps[i]] > 0 &&
+                           n_joins < JOINS_MOST;
+            if (!through)
+                say(l, WHY_DEPENDS, ROWS_TASK, deps[i], a->task_state[deps[i]]);
+            else if (k == n_joins)
+                joins[n_joins++] = deps[i];
+        }
+    }
+}
+
 static void why_pending(const struct anneal *a, uint32_t t, struct list *l)
 {
     uint32_t n;
-    const uint32_t *deps = graph_in(&a->order, t, &n);
     const struct live *live = &a->lives.at[a->tasks[t].live];
     if (a->tasks[t].live && live->kind == LIVE_BACKOFF)
         say(l, WHY_BACKOFF, ROWS_TASK, t, live->wake_ms);
     else if (a->tasks[t].live)
         say(l, WHY_SUPERSEDED, ROWS_TASK, t, live->number);
-    for (uint32_t i = 0; i < n; i++)
-        if (!task_state_passed(a->task_state[deps[i]]))
-            say(l, WHY_DEPENDS, ROWS_TASK, deps[i], a->task_state[deps[i]]);
+    why_waits(a, t, l);
     if (!gate_shuts(a, t))
         return;
     bool goes = a->noderoles.at[a->tasks[t].noderole].target == TARGET_ABSENT;
@@ -48,6 +69,13 @@ static void why_pending(const struct anneal *a, uint32_t t, struct list *l)
         if (goes || !a->noderoles.at[others[i]].complete)
             say(l, goes ? WHY_NEEDED : WHY_PARENT, ROWS_NODEROLE, others[i],
                 a->noderoles.at[others[i]].state);
+}
+
+static enum why_rule why_held(const struct op *o)
+{
+    if (o->reason == REASON_TOLERANCE)
+        return WHY_TOLERANCE;
+    return o->reason == REASON_STALLED ? WHY_STALLED : WHY_HELD;
 }
 
 static void why_not_started(const struct anneal *a, uint32_t t, struct list *l)
@@ -60,8 +88,7 @@ static void why_not_started(const struct anneal *a, uint32_t t, struct list *l)
     enum lane_kind home = schedule_home(a, t);
     size_t before = l->n;
     if (a->ops.at[nr->op].held)
-        say(l, a->ops.at[nr->op].reason == REASON_STALLED ? WHY_STALLED : WHY_HELD, ROWS_OPERATION,
-            nr->op, 0);
+        say(l, why_held(&a->ops.at[nr->op]), ROWS_OPERATION, nr->op, 0);
     if (!node->available)
         say(l, WHY_NODE_UNAVAILABLE, ROWS_NODE, nr->node, 0);
     if (home == LANE_INSIDE && node->alive != ALIVE_ALIVE)
@@ -115,10 +142,13 @@ size_t anneal_why_task(const struct anneal *a, uint32_t t, struct why *ret, size
             a->tasks[t].attempt);
         break;
     case TASK_DEP_FAILED: why_pending(a, t, &l); break;
-    case TASK_CANCELLED: say(&l, WHY_CANCELLED, ROWS_OPERATION, task_op(a, t), 0); break;
+    case TASK_CANCELLED:
+        say(&l, a->tasks[t].reason == REASON_TOLERANCE ? WHY_TOLERANCE : WHY_CANCELLED,
+            ROWS_OPERATION, task_op(a, t), 0);
+        break;
+    case TASK_TOLERATED: say(&l, WHY_TOLERATED, ROWS_TASK, t, a->tasks[t].attempt); break;
     case TASK_DONE:
-    case TASK_SKIPPED:
-    case TASK_TOLERATED: say(&l, WHY_DONE, ROWS_TASK, t, a->tasks[t].attempt); break;
+    case TASK_SKIPPED: say(&l, WHY_DONE, ROWS_TASK, t, a->tasks[t].attempt); break;
     case TASK_STATE_COUNT: break;
     }
     return l.n;
@@ -207,6 +237,23 @@ static void why_stalled(const struct anneal *a, uint32_t op, struct list *l)
     }
 }
 
+/* The groups of which more failed than may, each once. */
+static void why_groups(const struct anneal *a, uint32_t op, struct list *l)
+{
+    const struct op *o = &a->ops.at[op];
+    size_t before = l->n;
+    for (size_t i = 0; i < o->noderoles.n; i++) {
+        const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
+        if (nr->op != op || !nr->group || !a->groups.at[nr->group].beyond)
+            continue;
+        size_t k = before;
+        while (k < l->n && l->at[k].id != nr->group)
+            k++;
+        if (k == l->n)
+            say(l, WHY_TOLERANCE, ROWS_GROUP, nr->group, a->groups.at[nr->group].failed);
+    }
+}
+
 size_t anneal_why_operation(const struct anneal *a, uint32_t op, struct why *ret, size_t max)
 {
     struct list l = {ret, 0, max};
@@ -214,7 +261,9 @@ size_t anneal_why_operation(const struct anneal *a, uint32_t op, struct why *ret
         return 0;
     const struct op *o = &a->ops.at[op];
     if (o->held)
-        say(&l, o->reason == REASON_STALLED ? WHY_STALLED : WHY_HELD, ROWS_OPERATION, op, 0);
+        say(&l, why_held(o), ROWS_OPERATION, op, 0);
+    if (o->reason == REASON_TOLERANCE)
+        why_groups(a, op, &l);
     if (o->reason == REASON_STALLED)
         why_stalled(a, op, &l);
     for (size_t i = 0; i < o->noderoles.n && l.n < max; i++) {

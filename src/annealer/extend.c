@@ -29,6 +29,8 @@ void extend_tasks(struct anneal *a, uint32_t n)
 void extend_on_node(struct anneal *a, uint32_t id)
 {
     struct node *n = &a->nodes.at[a->noderoles.at[id].node];
+    if (a->noderoles.at[id].node == 0)
+        return;
     if (n->last_noderole)
         a->noderoles.at[n->last_noderole].next_on_node = id;
     else
@@ -43,9 +45,14 @@ static int check_noderoles(const struct anneal *a, const struct plan *p, uint32_
     uint32_t end = p->base_noderole + p->n_noderoles, next_task = 0;
     for (uint32_t i = 0; i < p->n_noderoles; i++) {
         const struct plan_noderole *r = &p->noderoles[i];
-        if (r->node == 0 || r->node >= a->nodes.n || !a->nodes.at[r->node].exists ||
-            a->nodes.at[r->node].gone)
+        if (r->node != 0 &&
+            (r->node >= a->nodes.n || !a->nodes.at[r->node].exists || a->nodes.at[r->node].gone))
             return err_set(e, ERR_NOT_FOUND, "plan: noderole %u names no live node", i);
+        if (r->node == 0 && r->n_parents > 0)
+            return err_set(e, ERR_INVALID, "plan: noderole %u has no node, but %u parents", i,
+                           r->n_parents);
+        if (r->group > p->n_groups)
+            return err_set(e, ERR_INVALID, "plan: noderole %u is in no group %u", i, r->group);
         if (r->n_tasks > NODEROLE_TASKS_MOST || r->first_task != next_task)
             return err_set(e, ERR_INVALID, "plan: noderole %u has %u tasks at %u", i, r->n_tasks,
                            r->first_task);
@@ -62,12 +69,45 @@ static int check_noderoles(const struct anneal *a, const struct plan *p, uint32_
             uint32_t cohort = parent >= p->base_noderole
                                   ? p->noderoles[parent - p->base_noderole].cohort
                                   : a->noderoles.at[parent].cohort;
+            uint32_t node = parent >= p->base_noderole
+                                ? p->noderoles[parent - p->base_noderole].node
+                                : a->noderoles.at[parent].node;
+            if (node == 0)
+                return err_set(e, ERR_INVALID, "plan: noderole %u needs %u, which has no node", i,
+                               parent);
             if (cohort >= r->cohort)
                 return err_set(e, ERR_CYCLE, "plan: noderole %u is not above its parent %u", i,
                                parent);
         }
     }
     *ret_next_task = next_task;
+    return 0;
+}
+
+static const struct plan_def *fresh_def(const struct plan *p, uint32_t def)
+{
+    return def >= p->base_def ? &p->defs[def - p->base_def] : NULL;
+}
+
+bool extend_def_runs(const struct anneal *a, const struct plan *p, uint32_t def)
+{
+    return fresh_def(p, def) ? fresh_def(p, def)->jig > 0 : a->defs.at[def].jig > 0;
+}
+
+/* Its rule fits what it has and where it is. */
+static int check_rule(const struct anneal *a, const struct plan *p, uint32_t i, struct err *e)
+{
+    const struct plan_task *t = &p->tasks[i];
+    uint32_t nr = t->noderole - p->base_noderole;
+    uint32_t node = nr < p->n_noderoles ? p->noderoles[nr].node : a->noderoles.at[t->noderole].node;
+    if (t->rule >= TASK_RULE_COUNT)
+        return err_set(e, ERR_INVALID, "plan: task %u has no rule %u", i, t->rule);
+    if (t->rule == RULE_RUN && node == 0)
+        return err_set(e, ERR_INVALID, "plan: task %u runs, and its noderole has no node", i);
+    if (t->rule == RULE_RUN && !extend_def_runs(a, p, t->def))
+        return err_set(e, ERR_INVALID, "plan: task %u runs, and nothing executes it", i);
+    if (t->rule != RULE_RUN && t->span)
+        return err_set(e, ERR_INVALID, "plan: task %u is passive and in a span", i);
     return 0;
 }
 
@@ -88,13 +128,16 @@ static int check_tasks(const struct anneal *a, const struct plan *p, struct err 
         if (t->def == 0 || t->def >= defs || t->span >= p->base_span + p->n_spans)
             return err_set(e, ERR_INVALID, "plan: task %u has no definition %u or span %u", i,
                            t->def, t->span);
+        int r = check_rule(a, p, i, e);
+        if (r < 0)
+            return r;
         for (uint32_t k = 0; k < t->n_deps; k++)
             if (t->deps[k] == 0 || t->deps[k] >= end)
                 return err_set(e, ERR_INVALID, "plan: task %u depends on no task %u", i,
                                t->deps[k]);
     }
     for (uint32_t i = 0; i < p->n_defs; i++)
-        if (p->defs[i].jig >= a->jigs.n || !a->jigs.at[p->defs[i].jig].exists)
+        if (p->defs[i].jig && (p->defs[i].jig >= a->jigs.n || !a->jigs.at[p->defs[i].jig].exists))
             return err_set(e, ERR_NOT_FOUND, "plan: definition %u names no jig", i);
     for (uint32_t i = 0; i < p->n_spans; i++)
         for (uint32_t k = 0; k < p->spans[i].n_pools; k++)
@@ -108,9 +151,11 @@ static int check_needs(const struct anneal *a, const struct plan *p, struct err 
 {
     for (uint32_t i = 0; i < p->n_needs; i++)
         if (!noderole_exists(a, p->needs[i].child) ||
+            a->noderoles.at[p->needs[i].child].node == 0 ||
             (a->noderoles.at[p->needs[i].child].n_tasks == 0 &&
              a->noderoles.at[p->needs[i].child].target != TARGET_ABSENT) ||
-            p->needs[i].parent - p->base_noderole >= p->n_noderoles)
+            p->needs[i].parent - p->base_noderole >= p->n_noderoles ||
+            p->noderoles[p->needs[i].parent - p->base_noderole].node == 0)
             return err_set(e, ERR_INVALID, "plan: need %u joins nothing", i);
     return 0;
 }
@@ -193,6 +238,8 @@ static void add_defs_pools_spans(struct anneal *a, const struct plan *p)
         vec_push(&a->pools, ((struct pool){.exists = true, .size = p->pools[i].size}));
         change_add(a, ROWS_POOL, p->base_pool + i, 0, 0, 0);
     }
+    for (uint32_t i = 0; i < p->n_groups; i++)
+        tolerance_add(a, p->groups[i].may_fail);
     for (uint32_t i = 0; i < p->n_spans; i++) {
         uint32_t n = p->spans[i].n_pools;
         uint32_t *pools = arena_new(&a->span_mem, uint32_t, n ? n : 1);
@@ -200,6 +247,12 @@ static void add_defs_pools_spans(struct anneal *a, const struct plan *p)
             memcpy(pools, p->spans[i].pools, n * sizeof *pools);
         vec_push(&a->spans, ((struct span){.pools = pools, .n_pools = n}));
     }
+}
+
+/* The id of a group of a plan whose groups are there. */
+uint32_t extend_group(const struct anneal *a, const struct plan *p, uint32_t group)
+{
+    return group ? (uint32_t)a->groups.n - p->n_groups + group - 1 : 0;
 }
 
 static void add_noderoles(struct anneal *a, const struct plan *p, uint32_t op)
@@ -232,6 +285,8 @@ static void add_noderoles(struct anneal *a, const struct plan *p, uint32_t op)
         nr->state = NODEROLE_BLOCKED;
         extend_on_node(a, id);
         vec_push(&a->ops.at[op].noderoles, id);
+        if (r->group)
+            tolerance_join(a, id, extend_group(a, p, r->group));
     }
     graph_extend(&a->need, p->n_noderoles, first, deps);
     a->totals_noderole[NODEROLE_BLOCKED] += p->n_noderoles;
@@ -265,6 +320,7 @@ static void add_tasks(struct anneal *a, const struct plan *p)
         task->def = t->def;
         task->weight = t->weight;
         task->span = t->span;
+        task->flags = (uint8_t)(t->rule << TASKF_RULE_SHIFT);
         if (task->span)
             a->spans.at[task->span].left++;
         if (t->n_deps)
@@ -273,7 +329,7 @@ static void add_tasks(struct anneal *a, const struct plan *p)
     graph_extend(&a->order, p->n_tasks, first, deps);
     for (uint32_t i = 0; i < p->n_tasks; i++) {
         for (uint32_t k = first[i]; k < first[i + 1]; k++)
-            a->unmet[p->base_task + i] += !task_state_passed(a->task_state[deps[k]]);
+            a->unmet[p->base_task + i] += !task_met(a, deps[k], p->base_task + i);
         gate_mark_first(a, p->base_task + i);
         a->unmet[p->base_task + i] += gate_shuts(a, p->base_task + i);
     }

@@ -111,7 +111,7 @@ static void derive_one(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
     enum noderole_state from = nr->state, to;
-    if (!nr->node || (to = noderole_derive(a, id)) == from)
+    if (!nr->generation || (to = noderole_derive(a, id)) == from)
         return;
     nr->state = (uint8_t)to;
     a->totals_noderole[from]--;
@@ -143,8 +143,16 @@ static void settle_one(struct anneal *a, uint32_t t)
 {
     struct task *task = &a->tasks[t];
     task->flags &= (uint8_t)~TASKF_SETTLE;
+    if (task->flags & TASKF_RULE) {
+        passive_settle(a, t);
+        return;
+    }
     if (a->task_state[t] != TASK_PENDING || a->unmet[t] > 0 || task->live)
         return;
+    if (task->done_digest && (a->noderoles.at[task->noderole].mode & MODE_UNCHANGED)) {
+        ripple_pass(a, t);
+        return;
+    }
     if (task->done_digest && ripple_unchanged(a, task->noderole))
         return;
     task_go(a, t, TASKEV_DEPS_MET, task->reason);
@@ -153,11 +161,13 @@ static void settle_one(struct anneal *a, uint32_t t)
 
 void noderole_settle(struct anneal *a)
 {
-    while (a->derive.n > 0 || a->settle.n > 0) {
+    while (a->derive.n > 0 || a->settle.n > 0 || a->moves.n > 0) {
         if (a->derive.n > 0) {
             uint32_t id = a->derive.at[--a->derive.n];
             a->noderoles.at[id].mode &= (uint8_t)~MODE_DERIVE;
             derive_one(a, id);
+        } else if (a->moves.n > 0) { /* before joins look at what is forgiven */
+            tolerance_settle(a);
         } else {
             settle_one(a, a->settle.at[--a->settle.n]);
         }

@@ -120,7 +120,10 @@ static void replaced(struct anneal *a, uint32_t id)
             a->tasks[first + i].done_digest = 0;
             task_changed(a, first + i);
         }
-        if (nr->n_tasks == 0 || (!noderole_begun(nr) && nr->run_count == 0))
+        uint32_t end = first + nr->n_tasks;
+        while (first < end && (a->tasks[first].flags & TASKF_RULE))
+            first++; /* what nothing executes says nothing of a machine */
+        if (first == end || (!noderole_begun(nr) && nr->run_count == 0))
             continue;
         ripple_rewind(a, r, REASON_REPLACED);
         if (a->task_state[first] == TASK_FAILED && a->tasks[first].reason == REASON_UNCERTAIN)

@@ -52,8 +52,42 @@ static void set_state(struct anneal *a, uint32_t op, enum operation_state to, en
     o->total = o->gone;
     for (int s = 0; s < TASK_STATE_COUNT; s++)
         o->total += o->counts[s];
-    o->done = o->gone + o->counts[TASK_DONE] + o->counts[TASK_SKIPPED] + o->counts[TASK_TOLERATED];
-    o->failed = o->counts[TASK_FAILED] + o->counts[TASK_DEP_FAILED];
+    o->done = o->gone + o->counts[TASK_DONE] + o->counts[TASK_SKIPPED];
+    o->failed = o->counts[TASK_FAILED] + o->counts[TASK_DEP_FAILED] + o->counts[TASK_TOLERATED];
+}
+
+/* How it ends with tasks that failed: NONE if all of them are forgiven.  Stages and joins have
+ * nothing that could fail: those do for which they stand. */
+static enum reason judge_failures(const struct anneal *a, uint32_t op)
+{
+    const struct op *o = &a->ops.at[op];
+    enum reason worst = REASON_NONE;
+    for (size_t i = 0; i < o->noderoles.n && worst != REASON_TOLERANCE; i++) {
+        const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
+        if (nr->op != op || !nr->node || (nr->failed == 0 && nr->dep_failed == 0) ||
+            tolerance_within(a, o->noderoles.at[i]))
+            continue;
+        worst = nr->group ? REASON_TOLERANCE : REASON_DEPENDENCY;
+    }
+    return worst;
+}
+
+/* Beyond what may fail: when its last attempt has ended, what has not started will not. */
+static void cancel_rest(struct anneal *a, uint32_t op)
+{
+    const struct op *o = &a->ops.at[op];
+    for (size_t i = 0; i < o->noderoles.n; i++) {
+        const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
+        if (nr->op != op || !nr->node)
+            continue;
+        for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++) {
+            if (a->task_state[t] != TASK_PENDING && a->task_state[t] != TASK_READY)
+                continue;
+            a->tasks[t].lane = 0;
+            attempt_unsleep(a, t);
+            task_go(a, t, TASKEV_CANCEL, REASON_TOLERANCE);
+        }
+    }
 }
 
 static void settle_op(struct anneal *a, uint32_t op)
@@ -62,13 +96,22 @@ static void settle_op(struct anneal *a, uint32_t op)
     o->touched = false;
     if (o->state != OPERATION_RUNNING)
         return;
-    if (unfinished(o) == 0) {
-        if (o->counts[TASK_FAILED] || o->counts[TASK_DEP_FAILED])
-            set_state(a, op, OPERATION_FAILED, REASON_DEPENDENCY);
+    bool failures = o->counts[TASK_FAILED] || o->counts[TASK_DEP_FAILED];
+    if (o->held && o->reason == REASON_TOLERANCE) {
+        if (o->live > 0 && unfinished(o) > 0)
+            return; /* else what is open is of runs that are over */
+        cancel_rest(a, op);
+        set_state(a, op, OPERATION_FAILED, REASON_TOLERANCE);
+    } else if (unfinished(o) == 0) {
+        enum reason why = failures ? judge_failures(a, op) : REASON_NONE;
+        if (why)
+            set_state(a, op, OPERATION_FAILED, why);
         else if (o->counts[TASK_CANCELLED])
             set_state(a, op, OPERATION_CANCELLED, REASON_CANCELLED);
         else
-            set_state(a, op, o->counts[TASK_TOLERATED] ? OPERATION_TOLERATED : OPERATION_SUCCEEDED,
+            set_state(a, op,
+                      failures || o->counts[TASK_TOLERATED] ? OPERATION_TOLERATED
+                                                            : OPERATION_SUCCEEDED,
                       REASON_NONE);
         lane_give_back(a, op);
     } else if (o->held && o->live == 0) {
@@ -86,8 +129,10 @@ void operation_settle_all(struct anneal *a)
 /* Work was given back to it after it had ended. */
 void operation_reopen(struct anneal *a, uint32_t op)
 {
-    if (op != OPERATION_STANDING && a->ops.at[op].state != OPERATION_RUNNING)
-        set_state(a, op, OPERATION_RUNNING, REASON_RETRY);
+    const struct op *o = &a->ops.at[op];
+    if (op != OPERATION_STANDING && o->state != OPERATION_RUNNING) /* held, it stays what it was */
+        set_state(a, op, OPERATION_RUNNING,
+                  o->held && o->reason == REASON_TOLERANCE ? REASON_TOLERANCE : REASON_RETRY);
     operation_touch(a, op);
 }
 
@@ -158,6 +203,15 @@ static int retry_in_vain(const struct anneal *a, uint32_t id, struct err *e)
     return err_hint(e, "retry that one first, or their operation as a whole");
 }
 
+static void lift(struct anneal *a, uint32_t op)
+{
+    struct op *o = &a->ops.at[op];
+    o->held = false;
+    if (o->reason == REASON_TOLERANCE && o->state == OPERATION_RUNNING)
+        o->reason = REASON_RETRY; /* before its last attempt ended */
+    operation_reopen(a, op);
+}
+
 static int retry_operation(struct anneal *a, uint32_t op, struct err *e)
 {
     uint32_t n = 0;
@@ -169,22 +223,17 @@ static int retry_operation(struct anneal *a, uint32_t op, struct err *e)
     if (n == 0 && !held)
         return retry_nothing(e, "operation", op);
     if (held) {
-        o->held = false;
-        operation_reopen(a, op);
+        lift(a, op);
         operation_changed(a, op);
         schedule_op(a, op);
     }
     return 0;
 }
 
-static int cancel(struct anneal *a, uint32_t op, bool abort, struct err *e)
+/* Nothing of it starts any more; what waits ends at once, what runs by itself or by force. */
+static void hold(struct anneal *a, uint32_t op, bool abort)
 {
     struct op *o = &a->ops.at[op];
-    if (op == OPERATION_STANDING)
-        return err_set(e, ERR_CONFLICT, "operation %u is the standing one: nothing to cancel", op);
-    if (o->state != OPERATION_RUNNING)
-        return err_set(e, ERR_CONFLICT, "operation %u has ended (%s): nothing to cancel", op,
-                       operation_state_name(o->state));
     o->held = true;
     operation_changed(a, op);
     for (size_t i = 0; i < o->noderoles.n; i++) {
@@ -195,7 +244,8 @@ static int cancel(struct anneal *a, uint32_t op, bool abort, struct err *e)
             uint32_t t = nr->first_task + k, span = a->tasks[t].span;
             if (a->task_state[t] == TASK_WAITING) {
                 attempt_close(a, a->tasks[t].live, OUTCOME_CANCELLED, 0);
-                task_go(a, t, TASKEV_CANCEL, REASON_CANCELLED);
+                task_go(a, t, TASKEV_CANCEL,
+                        o->reason == REASON_TOLERANCE ? REASON_TOLERANCE : REASON_CANCELLED);
                 limits_span_settle(a, span);
             } else if (a->task_state[t] == TASK_RUNNING && abort) {
                 attempt_stop(a, a->tasks[t].live);
@@ -203,6 +253,28 @@ static int cancel(struct anneal *a, uint32_t op, bool abort, struct err *e)
         }
     }
     operation_touch(a, op);
+}
+
+void operation_drain(struct anneal *a, uint32_t op)
+{
+    struct op *o = &a->ops.at[op];
+    if (op == OPERATION_STANDING || o->state != OPERATION_RUNNING || o->held)
+        return;
+#ifndef ANNEAL_DEFECT_TOLERANCE
+    o->reason = REASON_TOLERANCE;
+    hold(a, op, false);
+#endif
+}
+
+static int cancel(struct anneal *a, uint32_t op, bool abort, struct err *e)
+{
+    struct op *o = &a->ops.at[op];
+    if (op == OPERATION_STANDING)
+        return err_set(e, ERR_CONFLICT, "operation %u is the standing one: nothing to cancel", op);
+    if (o->state != OPERATION_RUNNING)
+        return err_set(e, ERR_CONFLICT, "operation %u has ended (%s): nothing to cancel", op,
+                       operation_state_name(o->state));
+    hold(a, op, abort);
     return 0;
 }
 
@@ -213,8 +285,7 @@ static int resume(struct anneal *a, uint32_t op, struct err *e)
         err_set(e, ERR_CONFLICT, "operation %u is not held", op);
         return err_hint(e, "only one that was cancelled before its end can be resumed");
     }
-    o->held = false;
-    operation_reopen(a, op);
+    lift(a, op);
     for (size_t i = 0; i < o->noderoles.n; i++) {
         const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
         for (uint32_t k = 0; nr->op == op && nr->cancelled > 0 && k < nr->n_tasks; k++)
@@ -318,7 +389,6 @@ static int resolve(struct anneal *a, uint32_t t, uint8_t word, struct err *e)
         noderole_changed(a, a->tasks[t].noderole);
         a->tasks[t].done_digest = ripple_task_input(a, t);
         task_go(a, t, TASKEV_OK, REASON_RESOLVED);
-        task_passed_on(a, t);
         task_unfail_cone(a, t);
     } else if (word == RESOLVE_FAILED) {
         task_go(a, t, TASKEV_FAIL, REASON_RESOLVED);

@@ -37,9 +37,11 @@ static int load_noderole(struct anneal *a, const struct row_noderole *r, struct 
     if (r->id < a->noderoles.n)
         return corrupt(e, "noderole", r->id, "came twice or out of order");
     fill_to(a, r->id);
-    if (r->node >= a->nodes.n || !a->nodes.at[r->node].exists || r->operation >= a->ops.n ||
-        r->state >= NODEROLE_STATE_COUNT || r->parents.n % sizeof(uint32_t) || !r->node)
-        return corrupt(e, "noderole", r->id, "its node, operation or state does not exist");
+    if (r->node >= a->nodes.n || (r->node && !a->nodes.at[r->node].exists) ||
+        r->operation >= a->ops.n || r->state >= NODEROLE_STATE_COUNT || r->generation == 0 ||
+        r->grp >= a->groups.n || r->parents.n % sizeof(uint32_t))
+        return corrupt(e, "noderole", r->id,
+                       "its node, operation, group, generation or state does not exist");
     struct noderole *nr = vec_add(&a->noderoles);
     *nr = (struct noderole){.data = r->data,
                             .inputs = r->inputs,
@@ -55,7 +57,8 @@ static int load_noderole(struct anneal *a, const struct row_noderole *r, struct 
                             .target = r->target,
                             .reason = r->reason,
                             .mode = r->mode,
-                            .flags = r->flags};
+                            .flags = r->flags,
+                            .group = r->grp};
     a->totals_noderole[r->state]++;
     a->nodes.at[r->node].errors += r->state == NODEROLE_ERROR;
     extend_on_node(a, r->id);
@@ -78,8 +81,9 @@ static int load_task(struct anneal *a, const struct row_task *r, struct err *e)
     if (r->id != a->task_end)
         return corrupt(e, "task", r->id, "an id is missing before it");
     if (r->noderole >= a->noderoles.n || r->def >= a->defs.n || r->span >= a->spans.n ||
-        r->state >= TASK_STATE_COUNT || r->deps.n % sizeof(uint32_t))
-        return corrupt(e, "task", r->id, "its noderole, definition, span or state does not exist");
+        r->state >= TASK_STATE_COUNT || r->rule >= TASK_RULE_COUNT || r->deps.n % sizeof(uint32_t))
+        return corrupt(e, "task", r->id,
+                       "its noderole, definition, span, rule or state does not exist");
     extend_tasks(a, 1);
     struct task *t = &a->tasks[r->id];
     *t = (struct task){.done_digest = r->done_digest,
@@ -89,7 +93,8 @@ static int load_task(struct anneal *a, const struct row_task *r, struct err *e)
                        .span = r->span,
                        .attempt = r->attempt,
                        .tries = (uint16_t)r->tries,
-                       .reason = r->reason};
+                       .reason = r->reason,
+                       .flags = (uint8_t)(r->rule << TASKF_RULE_SHIFT)};
     a->task_state[r->id] = r->state;
     vec_push(&a->loader->order_first, (uint32_t)a->loader->order.n);
     for (size_t i = 0; i < r->deps.n; i += sizeof(uint32_t)) {
@@ -105,7 +110,8 @@ static int load_task(struct anneal *a, const struct row_task *r, struct err *e)
 static int load_attempt(struct anneal *a, const struct row_attempt *r, struct err *e)
 {
     uint32_t t = (uint32_t)(r->id >> ATTEMPT_BITS);
-    if (!task_exists(a, t) || a->tasks[t].live || r->node >= a->nodes.n)
+    if (!task_exists(a, t) || a->tasks[t].live || r->node >= a->nodes.n ||
+        (a->tasks[t].flags & TASKF_RULE))
         return corrupt(e, "attempt", r->id, "its task has another or does not exist");
     uint32_t id = attempt_live_new(a);
     a->lives.at[id] = (struct live){.kind = (r->flags & LIVEF_WAITING) ? LIVE_WAIT : LIVE_RUN,
@@ -170,6 +176,12 @@ static void load_small(struct anneal *a, enum row_table t, const void *row)
         LOAD_AT(a->pools, r->id);
         a->pools.at[r->id] = (struct pool){
             .exists = true, .size = r->size, .elsewhere = r->elsewhere, .closed = r->closed};
+        break;
+    }
+    case ROWS_GROUP: {
+        const struct row_grp *r = row;
+        LOAD_AT(a->groups, r->id);
+        a->groups.at[r->id].may_fail = r->may_fail;
         break;
     }
     case ROWS_NODE: {
@@ -289,15 +301,11 @@ static void count_task(struct anneal *a, uint32_t t)
 {
     enum task_state s = a->task_state[t];
     struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
-    uint32_t n;
     if (a->tasks[t].span) {
         struct span *sp = &a->spans.at[a->tasks[t].span];
         sp->left += !task_state_ended(s);
         sp->begun += task_state_live(s) || (task_state_ended(s) && s != TASK_DEP_FAILED);
     }
-    const uint32_t *deps = graph_in(&a->order, t, &n);
-    for (uint32_t i = 0; i < n; i++)
-        a->unmet[t] += !task_state_passed(a->task_state[deps[i]]);
     if (!a->tasks[t].noderole)
         return; /* history */
     nr->passed += task_state_passed(s);
@@ -307,6 +315,14 @@ static void count_task(struct anneal *a, uint32_t t)
     nr->cancelled += s == TASK_CANCELLED;
     a->ops.at[nr->op].counts[s]++;
     a->totals_task[s]++;
+}
+
+static void count_unmet(struct anneal *a, uint32_t t)
+{
+    uint32_t n;
+    const uint32_t *deps = graph_in(&a->order, t, &n);
+    for (uint32_t i = 0; i < n; i++)
+        a->unmet[t] += !task_met(a, deps[i], t);
 }
 
 /* PENDING with nothing left to wait for is READY: the only state that is not stored. */
@@ -332,7 +348,9 @@ static void rebuild(struct anneal *a)
         a->noderoles.at[id].complete = a->noderoles.at[id].passed == a->noderoles.at[id].n_tasks;
     for (uint32_t id = 1; id < a->noderoles.n; id++)
         a->noderoles.at[id].gate = gate_count(a, id);
+    tolerance_restore(a);
     for (uint32_t t = 1; t < a->task_end; t++) {
+        count_unmet(a, t);
         if (!a->tasks[t].noderole)
             continue;
         gate_mark_first(a, t);
@@ -403,7 +421,7 @@ static int check_spans(const struct anneal *a, struct err *e)
             return corrupt(e, "operation", i, "names a tenant that does not exist");
     for (uint32_t id = 1; id < a->noderoles.n; id++) {
         const struct noderole *nr = &a->noderoles.at[id];
-        if (nr->node &&
+        if (nr->generation &&
             ((nr->n_tasks > 0 && nr->first_task == 0) ||
              (uint64_t)nr->first_task + nr->n_tasks > a->task_end || !a->ops.at[nr->op].exists))
             return corrupt(e, "noderole", id, "has tasks or an operation that do not exist");
@@ -414,6 +432,13 @@ static int check_spans(const struct anneal *a, struct err *e)
                 : a->tasks[t].def == 0 || t - a->noderoles.at[a->tasks[t].noderole].first_task >=
                                               a->noderoles.at[a->tasks[t].noderole].n_tasks)
             return misplaced(e, t, a->tasks[t].noderole);
+        else if (a->tasks[t].noderole && !(a->tasks[t].flags & TASKF_RULE) &&
+                 (!a->noderoles.at[a->tasks[t].noderole].node || !a->defs.at[a->tasks[t].def].jig))
+            return corrupt(e, "task", t, "runs, but has no node or nothing executes it");
+        else if ((a->tasks[t].flags & TASKF_RULE) &&
+                 (task_state_live(a->task_state[t]) || a->task_state[t] == TASK_FAILED ||
+                  a->tasks[t].live))
+            return corrupt(e, "task", t, "is passive, and in a state that only running leads to");
     return 0;
 }
 
@@ -428,7 +453,7 @@ static int check_ends(const struct anneal *a, struct err *e)
         {"node", m->next_node, a->nodes.n},     {"noderole", m->next_noderole, a->noderoles.n},
         {"task", m->next_task, a->task_end},    {"operation", m->next_operation, a->ops.n},
         {"definition", m->next_def, a->defs.n}, {"span", m->next_span, a->spans.n},
-        {"pool", m->next_pool, a->pools.n},
+        {"pool", m->next_pool, a->pools.n},     {"group", m->next_group, a->groups.n},
     };
     for (size_t i = 0; m->id && i < sizeof ends / sizeof *ends; i++)
         if (ends[i].counted != ends[i].here)

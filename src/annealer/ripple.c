@@ -41,6 +41,37 @@ uint64_t ripple_task_input(const struct anneal *a, uint32_t t)
     return task_input(a, t, a->noderoles.at[a->tasks[t].noderole].inputs);
 }
 
+/* Would every task that runs see what it saw at its last success? */
+static bool sees_the_same(const struct anneal *a, uint32_t id, uint64_t inputs)
+{
+    const struct noderole *nr = &a->noderoles.at[id];
+    bool destructive = (nr->flags & NODEROLE_F_DESTRUCTIVE) && nr->run_count > 0;
+    for (uint32_t i = 0; i < nr->n_tasks; i++) {
+        uint32_t t = nr->first_task + i;
+        enum task_state s = a->task_state[t];
+        bool passive = a->tasks[t].flags & TASKF_RULE;
+        if (a->tasks[t].live ||
+            (s != TASK_PENDING && (passive ? !task_state_passed(s) : s != TASK_READY)))
+            return false;
+        if (passive)
+            continue;
+        uint64_t done = a->tasks[t].done_digest; /* 0: it must run, whatever the role is */
+        if (done == 0 || (!destructive && done != task_input(a, t, inputs)))
+            return false;
+    }
+    return true;
+}
+
+/* All or none is decided once; each task then passes when those before it have: an order edge
+ * from another noderole still means what it says. */
+void ripple_pass(struct anneal *a, uint32_t t)
+{
+    a->tasks[t].lane = 0;
+    task_go(a, t, TASKEV_UNCHANGED, REASON_UNCHANGED);
+    if (a->tasks[t].span)
+        limits_span_settle(a, a->tasks[t].span);
+}
+
 bool ripple_unchanged(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
@@ -48,27 +79,16 @@ bool ripple_unchanged(struct anneal *a, uint32_t id)
         (nr->flags & NODEROLE_F_RERUN_ALWAYS) || nr->parents_stale > 0 ||
         a->nodes.at[nr->node].alive != ALIVE_ALIVE)
         return false;
-    bool destructive = (nr->flags & NODEROLE_F_DESTRUCTIVE) && nr->run_count > 0;
     uint64_t inputs = ripple_inputs(a, id);
-    for (uint32_t i = 0; i < nr->n_tasks; i++) {
-        uint32_t t = nr->first_task + i;
-        enum task_state s = a->task_state[t];
-        if (a->tasks[t].live || (s != TASK_PENDING && s != TASK_READY))
-            return false;
-        uint64_t done = a->tasks[t].done_digest; /* 0: it must run, whatever the role is */
-        if (done == 0 || (!destructive && done != task_input(a, t, inputs)))
-            return false;
-    }
+    if (!sees_the_same(a, id, inputs))
+        return false;
     nr->inputs = inputs;
     nr->reason = REASON_UNCHANGED;
-    for (uint32_t i = 0; i < nr->n_tasks; i++) {
-        uint32_t t = nr->first_task + i;
-        a->tasks[t].lane = 0;
-        task_go(a, t, TASKEV_UNCHANGED, REASON_UNCHANGED);
-        task_passed_on(a, t);
-        if (a->tasks[t].span)
-            limits_span_settle(a, a->tasks[t].span);
-    }
+    nr->mode |= MODE_UNCHANGED;
+    noderole_changed(a, id);
+    for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
+        if (!(a->tasks[t].flags & TASKF_RULE) && a->unmet[t] == 0)
+            ripple_pass(a, t);
     return true;
 }
 
@@ -96,8 +116,6 @@ void ripple_rewind(struct anneal *a, uint32_t id, enum reason why)
             attempt_supersede(a, t);
         if (s != TASK_PENDING) /* one that had not begun keeps its reason: it needs no row */
             task_go(a, t, TASKEV_RESET, s == TASK_READY ? a->tasks[t].reason : why);
-        if (task_state_passed(s))
-            task_taken_back(a, t);
         if (a->unmet[t] == 0)
             task_settle_later(a, t);
         if (a->tasks[t].span)
@@ -150,7 +168,7 @@ void ripple_refresh(struct anneal *a, uint32_t id, enum reason why, bool forced)
     } else if (nr->state == NODEROLE_ACTIVE && !(nr->mode & MODE_REFRESH)) {
         ripple_rewind(a, id, why);
         nr->mode |= MODE_REFRESH | (forced ? MODE_FORCED : 0);
-    } else if (nr->mode & MODE_BEGUN) {
+    } else if (nr->mode & (MODE_BEGUN | MODE_UNCHANGED)) {
         nr->mode |= MODE_AGAIN | (forced ? MODE_AGAIN_FORCED : 0);
     } else if (forced) {
         nr->mode |= MODE_FORCED;

@@ -43,6 +43,7 @@ static void noderole_row(struct anneal *a, uint32_t id, struct row_noderole *r)
                                .generation = nr->generation,
                                .incarnation = nr->incarnation,
                                .operation = nr->op,
+                               .grp = nr->group,
                                .run_count = nr->run_count,
                                .data = nr->data,
                                .inputs = nr->inputs};
@@ -63,6 +64,7 @@ static void task_row(struct anneal *a, uint32_t id, struct row_task *r)
                            .def = t->def,
                            .weight = t->weight,
                            .span = t->span,
+                           .rule = (uint8_t)task_rule(a, id),
                            .state = s == TASK_READY ? TASK_PENDING : s,
                            .reason = t->reason,
                            .attempt = t->attempt,
@@ -85,6 +87,7 @@ static void meta_row(const struct anneal *a, struct row_meta *r)
                            .next_def = (uint32_t)a->defs.n,
                            .next_span = (uint32_t)a->spans.n,
                            .next_pool = (uint32_t)a->pools.n,
+                           .next_group = (uint32_t)a->groups.n,
                            .suspect = a->suspect ? a->silent_at_suspect : 0,
                            .tenant_floor = a->tenant_floor,
                            .capacity = a->capacity,
@@ -169,6 +172,10 @@ void anneal_row(struct anneal *a, enum row_table t, uint32_t id, void *row)
                                                     .elsewhere = a->pools.at[id].elsewhere,
                                                     .closed = a->pools.at[id].closed};
         break;
+    case ROWS_GROUP:
+        *(struct row_grp *)row = (struct row_grp){
+            .id = id, .tenant = 1, .realm = 1, .may_fail = a->groups.at[id].may_fail};
+        break;
     case ROWS_NODE: node_row(a, id, row); break;
     case ROWS_DEF: def_row(a, id, row); break;
     case ROWS_OPERATION: operation_row(a, id, row); break;
@@ -194,6 +201,7 @@ static void save_one(struct anneal *a, struct buf *b, enum row_table t, uint32_t
         struct row_tenant tenant;
         struct row_jig jig;
         struct row_pool pool;
+        struct row_grp group;
         struct row_node node;
         struct row_def def;
         struct row_operation operation;
@@ -237,6 +245,8 @@ void anneal_save(struct anneal *a, struct buf *b)
     for (uint32_t i = 1; i < a->pools.n; i++)
         if (a->pools.at[i].exists)
             save_one(a, b, ROWS_POOL, i);
+    for (uint32_t i = 1; i < a->groups.n; i++)
+        save_one(a, b, ROWS_GROUP, i);
     for (uint32_t i = 1; i < a->nodes.n; i++)
         if (a->nodes.at[i].exists)
             save_one(a, b, ROWS_NODE, i);

@@ -18,7 +18,8 @@ static const uint8_t task_table[TASK_STATE_COUNT][TASKEV_COUNT] = {
                       [TASKEV_UNCHANGED] = GO(DONE),
                       [TASKEV_SKIP] = GO(SKIPPED),
                       [TASKEV_DEP_FAIL] = GO(DEP_FAILED),
-                      [TASKEV_FAIL] = GO(FAILED)},
+                      [TASKEV_FAIL] = GO(FAILED),
+                      [TASKEV_JOINED] = GO(DONE)},
     [TASK_READY] = {[TASKEV_DEPS_LOST] = GO(PENDING),
                     [TASKEV_START] = GO(RUNNING),
                     [TASKEV_CANCEL] = GO(CANCELLED),
@@ -85,6 +86,55 @@ void task_changed(struct anneal *a, uint32_t t)
     change_add(a, ROWS_TASK, t, a->task_state[t], a->task_state[t], a->tasks[t].reason);
 }
 
+/* Two rules let one that failed count as over: any, or those of groups within their tolerance. */
+static bool forgives(const struct anneal *a, uint32_t t, uint32_t dep)
+{
+    enum task_rule rule = task_rule(a, t);
+#ifdef ANNEAL_DEFECT_JOIN
+    return rule >= RULE_JOIN_ENDED; /* whatever became of the group */
+#endif
+    return rule == RULE_JOIN_ENDED ||
+           (rule == RULE_JOIN_TOLERATE && tolerance_within(a, a->tasks[dep].noderole));
+}
+
+static bool met_in(const struct anneal *a, uint32_t dep, enum task_state s, uint32_t t)
+{
+    return task_state_passed(s) || (task_state_failed(s) && forgives(a, t, dep));
+}
+
+bool task_met(const struct anneal *a, uint32_t dep, uint32_t t)
+{
+    return met_in(a, dep, a->task_state[dep], t);
+}
+
+/* Those after it have one dependency more or less.  Most tasks pass or begin again: then it is the
+ * same for all. */
+static void tell_waiting(struct anneal *a, uint32_t t, bool passed)
+{
+    uint32_t n;
+    const uint32_t *next = graph_out(&a->order, t, &n);
+    if (passed)
+        for (uint32_t i = 0; i < n; i++)
+            task_waits_less(a, next[i]);
+    else
+        for (uint32_t i = 0; i < n; i++)
+            task_waits_more(a, next[i]);
+}
+
+/* It has failed, or had: that is over for some of them and not for others. */
+static void tell_forgiving(struct anneal *a, uint32_t t, enum task_state from, enum task_state to)
+{
+    uint32_t n;
+    const uint32_t *next = graph_out(&a->order, t, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        bool was = met_in(a, t, from, next[i]), is = met_in(a, t, to, next[i]);
+        if (is && !was)
+            task_waits_less(a, next[i]);
+        else if (was && !is)
+            task_waits_more(a, next[i]);
+    }
+}
+
 void task_go(struct anneal *a, uint32_t t, enum task_event ev, enum reason why)
 {
     enum task_state from = a->task_state[t];
@@ -110,6 +160,8 @@ void task_go(struct anneal *a, uint32_t t, enum task_event ev, enum reason why)
         noderole_derive_later(a, task->noderole);
         if (minus == &nr->passed || plus == &nr->passed)
             gate_progress(a, task->noderole);
+        if (nr->group && task_state_failed(from) != task_state_failed(to))
+            tolerance_count(a, task->noderole, task_state_failed(to));
     }
     a->totals_task[from]--;
     a->totals_task[to]++;
@@ -123,6 +175,10 @@ void task_go(struct anneal *a, uint32_t t, enum task_event ev, enum reason why)
         else
             limits_span_settle(a, task->span);
     }
+    if (task_state_failed(from) || task_state_failed(to))
+        tell_forgiving(a, t, from, to);
+    else if (task_state_passed(from) != task_state_passed(to))
+        tell_waiting(a, t, task_state_passed(to));
 }
 
 void task_settle_later(struct anneal *a, uint32_t t)
@@ -139,17 +195,13 @@ void task_waits_less(struct anneal *a, uint32_t t)
         task_settle_later(a, t);
 }
 
-void task_passed_on(struct anneal *a, uint32_t t)
-{
-    uint32_t n;
-    const uint32_t *next = graph_out(&a->order, t, &n);
-    for (uint32_t i = 0; i < n; i++)
-        task_waits_less(a, next[i]);
-}
-
 static void dependency_lost(struct anneal *a, uint32_t t)
 {
     struct task *task = &a->tasks[t];
+    if (task->flags & TASKF_RULE) {
+        task_settle_later(a, t); /* along a chain of joins: not from here */
+        return;
+    }
     if (a->task_state[t] == TASK_READY) {
         task->lane = 0;
         /* READY is not stored, so neither is a reason for leaving it */
@@ -165,18 +217,13 @@ void task_waits_more(struct anneal *a, uint32_t t)
         dependency_lost(a, t);
 }
 
-void task_taken_back(struct anneal *a, uint32_t t)
-{
-    uint32_t n;
-    const uint32_t *next = graph_out(&a->order, t, &n);
-    for (uint32_t i = 0; i < n; i++)
-        task_waits_more(a, next[i]);
-}
-
 static void fail_with(struct anneal *a, uint32_t t)
 {
-    if (a->task_state[t] != TASK_PENDING || task_op(a, t) == OPERATION_STANDING ||
-        a->ops.at[task_op(a, t)].state != OPERATION_RUNNING)
+    if (a->task_state[t] != TASK_PENDING ||
+        (task_rule(a, t) >= RULE_JOIN_ENDED && !task_dep_failed(a, t)))
+        return;
+    if (!passive_follows(a, t) && (task_op(a, t) == OPERATION_STANDING ||
+                                   a->ops.at[task_op(a, t)].state != OPERATION_RUNNING))
         return;
     attempt_unsleep(a, t);
     task_go(a, t, TASKEV_DEP_FAIL, REASON_DEPENDENCY);
@@ -221,8 +268,7 @@ bool task_dep_failed(const struct anneal *a, uint32_t t)
     uint32_t n;
     const uint32_t *deps = graph_in(&a->order, t, &n);
     for (uint32_t i = 0; i < n; i++) {
-        enum task_state s = a->task_state[deps[i]];
-        if (s == TASK_FAILED || s == TASK_DEP_FAILED)
+        if (task_state_failed(a->task_state[deps[i]]) && !forgives(a, t, deps[i]))
             return true;
     }
     if (!gate_shuts(a, t))
@@ -251,7 +297,8 @@ static void unfail_with(struct anneal *a, uint32_t t)
 {
     if (a->task_state[t] != TASK_DEP_FAILED || task_dep_failed(a, t))
         return;
-    operation_reopen(a, task_op(a, t));
+    if (!passive_follows(a, t)) /* no work of its own is given back to its operation */
+        operation_reopen(a, task_op(a, t));
     task_go(a, t, TASKEV_RESET, REASON_RETRY);
     task_settle_later(a, t);
     vec_push(&a->walk, t);

@@ -21,7 +21,8 @@ bool anneal_task(const struct anneal *a, uint32_t id, struct task_view *v)
                             .tries = t->tries,
                             .unmet = a->unmet[id],
                             .state = a->task_state[id],
-                            .reason = t->reason};
+                            .reason = t->reason,
+                            .rule = (uint8_t)task_rule(a, id)};
     if (t->live) {
         const struct live *l = &a->lives.at[t->live];
         v->started_ms = l->started_ms;
@@ -49,6 +50,7 @@ bool anneal_noderole(const struct anneal *a, uint32_t id, struct noderole_view *
                                 .run_count = nr->run_count,
                                 .parents_out = nr->parents_out,
                                 .gate = nr->gate,
+                                .group = nr->group,
                                 .state = nr->state,
                                 .target = nr->target,
                                 .reason = nr->reason,
@@ -135,6 +137,21 @@ bool anneal_jig(const struct anneal *a, uint32_t id, struct jig_view *v)
     return true;
 }
 
+bool anneal_group(const struct anneal *a, uint32_t id, struct group_view *v)
+{
+    if (id == 0 || id >= a->groups.n)
+        return false;
+    const struct group *g = &a->groups.at[id];
+    *v = (struct group_view){
+        .id = id, .may_fail = g->may_fail, .failed = g->failed, .beyond = g->beyond};
+    return true;
+}
+
+bool anneal_task_met(const struct anneal *a, uint32_t dep, uint32_t t)
+{
+    return task_met(a, dep, t);
+}
+
 uint32_t anneal_task_end(const struct anneal *a)
 {
     return a->task_end;
@@ -154,6 +171,10 @@ uint32_t anneal_operation_end(const struct anneal *a)
 uint32_t anneal_pool_end(const struct anneal *a)
 {
     return (uint32_t)a->pools.n;
+}
+uint32_t anneal_group_end(const struct anneal *a)
+{
+    return (uint32_t)a->groups.n;
 }
 uint32_t anneal_def_end(const struct anneal *a)
 {

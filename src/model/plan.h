@@ -33,11 +33,13 @@ enum {                                  /* plan_def.flags */
        DEF_F_SURVIVES_REBOOT = 1u << 0, /* the boot id is not part of its inputs */
        DEF_F_TAKES_DOWN = 1u << 1,      /* its node is expected to fall silent while it runs */
        DEF_F_OUTSIDE = 1u << 2,         /* reaches a provider or the server, not into the node */
+       DEF_F_MAY_FAIL = 1u << 3,        /* a failure for good is TOLERATED: others go on */
+       DEF_F_ALL = (1u << 4) - 1,
 };
 
 struct plan_def { /* a task definition not known to the engine yet */
     struct str name, role;
-    uint32_t jig; /* id of the jig */
+    uint32_t jig; /* id of the jig; 0: only passive tasks have it */
     uint64_t digest;
     uint8_t repeat, hold, flags;
     uint32_t retries;
@@ -46,7 +48,9 @@ struct plan_def { /* a task definition not known to the engine yet */
 };
 struct plan_noderole {
     struct str role;
-    uint32_t node, deployment;
+    uint32_t node; /* 0: none, for stages and joins: passive tasks only, no needs */
+    uint32_t deployment;
+    uint32_t group; /* index into plan.groups + 1; 0: in none */
     uint32_t cohort;
     uint8_t flags;
     uint64_t data;                /* digest of what it is configured with */
@@ -62,13 +66,19 @@ struct plan_task {
     uint32_t def;         /* ref into plan.defs, or id */
     uint32_t weight;      /* longest remaining path, itself included */
     uint32_t span;        /* index into plan.spans + 1, once rebased the id; 0: none */
-    const uint32_t *deps; /* refs: tasks that must have passed */
+    const uint32_t *deps; /* refs: tasks that must have passed, or ended as its rule says */
     uint32_t n_deps;
+    uint8_t rule; /* enum task_rule */
 };
 struct plan_pool { /* a pool that does not live yet: a role's strategy, or one the catalog names */
     struct str name;
     uint32_t size;
 };
+struct plan_group { /* noderoles of a role: how many may fail before the operation stops */
+    struct str name;
+    uint32_t may_fail; /* PLAN_ANY_FAIL: all; 0: critical */
+};
+#define PLAN_ANY_FAIL UINT32_MAX
 struct plan_span {
     const uint32_t *pools; /* refs, each once */
     uint32_t n_pools;
@@ -84,7 +94,8 @@ enum {                           /* plan_change.what */
        PLAN_C_REMOVE = 1u << 3,  /* it is to go: its tasks are replaced by those of its removal */
        PLAN_C_PARENTS = 1u << 4, /* it gains and loses needs */
        PLAN_C_LENS = 1u << 5,    /* it sees by another lens: nothing of the engine's */
-       PLAN_C_ALL = (1u << 6) - 1,
+       PLAN_C_GROUP = 1u << 6,   /* it counts in another group */
+       PLAN_C_ALL = (1u << 7) - 1,
 };
 struct plan_change {   /* to a noderole that lives */
     uint32_t noderole; /* id */
@@ -93,6 +104,7 @@ struct plan_change {   /* to a noderole that lives */
     uint64_t data;        /* PLAN_C_DATA: the digest */
     struct str user;      /* and its own data as JSON */
     uint64_t lens;        /* PLAN_C_LENS */
+    uint32_t group;       /* PLAN_C_GROUP: as of a noderole */
     const uint32_t *defs; /* PLAN_C_DEFS: refs, one for each of its tasks */
     uint32_t n_defs;
     uint32_t first_task, n_tasks; /* PLAN_C_TASKS, PLAN_C_REMOVE: index, as above */
@@ -113,6 +125,8 @@ struct plan {
     uint32_t n_spans;
     struct plan_pool *pools;
     uint32_t n_pools;
+    struct plan_group *groups; /* of its own: they live on under the next free ids */
+    uint32_t n_groups;
     struct plan_need *needs;
     uint32_t n_needs;
     struct plan_change *changes; /* by noderole, each once; their tasks come after the others */

@@ -62,6 +62,7 @@ static void put_noderole(struct buf *b, const struct plan_noderole *r)
     put_text(b, r->role);
     leb_put(b, r->node);
     leb_put(b, r->deployment);
+    leb_put(b, r->group);
     leb_put(b, r->cohort);
     buf_putc(b, (char)r->flags);
     put_digest(b, r->data);
@@ -78,6 +79,7 @@ static void put_task(struct buf *b, const struct plan_task *t)
     leb_put(b, t->def);
     leb_put(b, t->weight);
     leb_put(b, t->span);
+    buf_putc(b, (char)t->rule);
     put_refs(b, t->deps, t->n_deps);
 }
 
@@ -89,6 +91,7 @@ static void put_change(struct buf *b, const struct plan_change *c)
     put_digest(b, c->data);
     put_text(b, c->user);
     put_digest(b, c->lens);
+    leb_put(b, c->group);
     put_refs(b, c->defs, c->n_defs);
     leb_put(b, c->first_task);
     leb_put(b, c->n_tasks);
@@ -125,6 +128,11 @@ void plan_encode(struct buf *b, const struct plan *p)
     for (uint32_t i = 0; i < p->n_pools; i++) {
         put_text(b, p->pools[i].name);
         leb_put(b, p->pools[i].size);
+    }
+    leb_put(b, p->n_groups);
+    for (uint32_t i = 0; i < p->n_groups; i++) {
+        put_text(b, p->groups[i].name);
+        leb_put(b, p->groups[i].may_fail);
     }
     leb_put(b, p->n_needs);
     for (uint32_t i = 0; i < p->n_needs; i++) {
@@ -226,8 +234,7 @@ static void take_def(struct source *s, struct plan_def *d)
     d->digest = take_digest(s, "digest of a definition");
     d->repeat = take_byte(s, REPEAT_COUNT - 1, "repeat of a definition");
     d->hold = take_byte(s, HOLD_COUNT - 1, "hold of a definition");
-    d->flags = take_byte(s, DEF_F_SURVIVES_REBOOT | DEF_F_TAKES_DOWN | DEF_F_OUTSIDE,
-                         "flags of a definition");
+    d->flags = take_byte(s, DEF_F_ALL, "flags of a definition");
     d->retries = take_u32(s, "retries of a definition");
     d->backoff_ms = take_number(s, UINT64_MAX, "back-off of a definition");
     d->timeout_ms = take_number(s, UINT64_MAX, "timeout of a definition");
@@ -240,6 +247,7 @@ static void take_noderole(struct source *s, struct plan_noderole *r)
     r->role = take_text(s, "role of a noderole");
     r->node = take_u32(s, "node of a noderole");
     r->deployment = take_u32(s, "deployment of a noderole");
+    r->group = take_u32(s, "group of a noderole");
     r->cohort = take_u32(s, "cohort of a noderole");
     r->flags = take_byte(s, NODEROLE_F_ALL, "flags of a noderole");
     r->data = take_digest(s, "data of a noderole");
@@ -256,6 +264,7 @@ static void take_task(struct source *s, struct plan_task *t)
     t->def = take_u32(s, "definition of a task");
     t->weight = take_u32(s, "weight of a task");
     t->span = take_u32(s, "span of a task");
+    t->rule = take_byte(s, TASK_RULE_COUNT - 1, "rule of a task");
     t->deps = take_refs(s, &t->n_deps, "dependencies of a task");
 }
 
@@ -267,6 +276,7 @@ static void take_change(struct source *s, struct plan_change *c)
     c->data = take_digest(s, "data of a change");
     c->user = take_text(s, "user data of a change");
     c->lens = take_digest(s, "lens of a change");
+    c->group = take_u32(s, "group of a change");
     c->defs = take_refs(s, &c->n_defs, "definitions of a change");
     c->first_task = take_u32(s, "tasks of a change");
     c->n_tasks = take_u32(s, "tasks of a change");
@@ -277,11 +287,12 @@ static void take_change(struct source *s, struct plan_change *c)
 /* Least sizes of the elements, as the functions above read them. */
 enum {
     DEF_LEAST = 19,
-    NODEROLE_LEAST = 25,
-    TASK_LEAST = 5,
+    NODEROLE_LEAST = 26,
+    TASK_LEAST = 6,
     POOL_LEAST = 2,
+    GROUP_LEAST = 2,
     NEED_LEAST = 2,
-    CHANGE_LEAST = 25,
+    CHANGE_LEAST = 26,
 };
 
 static void take_plan(struct source *s, struct plan *p)
@@ -316,6 +327,12 @@ static void take_plan(struct source *s, struct plan *p)
     for (uint32_t i = 0; i < p->n_pools; i++) {
         p->pools[i].name = take_text(s, "name of a pool");
         p->pools[i].size = take_u32(s, "size of a pool");
+    }
+    p->n_groups = take_count(s, GROUP_LEAST, "number of groups");
+    p->groups = arena_new(&p->mem, struct plan_group, p->n_groups);
+    for (uint32_t i = 0; i < p->n_groups; i++) {
+        p->groups[i].name = take_text(s, "name of a group");
+        p->groups[i].may_fail = take_u32(s, "tolerance of a group");
     }
     p->n_needs = take_count(s, NEED_LEAST, "number of needs");
     p->needs = arena_new(&p->mem, struct plan_need, p->n_needs);
@@ -394,6 +411,8 @@ static const char *change_wrong(const struct plan *p, const struct plan_change *
 
     if (!c->noderole || c->noderole & PLAN_NEW || !c->what)
         return "a change of none";
+    if (c->group > p->n_groups || (c->group && !(c->what & PLAN_C_GROUP)))
+        return "a change to no group";
     if ((c->what & PLAN_C_REMOVE) && (c->what & (PLAN_C_TASKS | PLAN_C_DATA | PLAN_C_LENS)))
         return "a change of one that goes";
     if (((c->what & PLAN_C_DEFS) && tasks) || (!tasks && (c->n_tasks || c->first_task)) ||
@@ -426,6 +445,8 @@ static const char *plan_wrong(const struct plan *p)
         uint32_t owner = p->rebased ? p->base_noderole + i : (i | PLAN_NEW);
         if (!refs_ok(noderoles, r->parents, r->n_parents))
             return "a noderole under none";
+        if (r->group > p->n_groups)
+            return "a noderole in no group";
         if ((wrong = tasks_wrong(p, r->first_task, r->n_tasks, owner, &next)))
             return wrong;
     }

@@ -38,6 +38,9 @@ static const struct row_column jig_columns[] = {ROW_JIG(X)};
 #define X(type, name, role) COLUMN(row_pool, type, name, role)
 static const struct row_column pool_columns[] = {ROW_POOL(X)};
 #undef X
+#define X(type, name, role) COLUMN(row_grp, type, name, role)
+static const struct row_column grp_columns[] = {ROW_GRP(X)};
+#undef X
 #define X(type, name, role) COLUMN(row_node, type, name, role)
 static const struct row_column node_columns[] = {ROW_NODE(X)};
 #undef X

@@ -42,6 +42,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, next_def, DYN)                                                                          \
     X(U32, next_span, DYN)                                                                         \
     X(U32, next_pool, DYN)                                                                         \
+    X(U32, next_group, DYN)                                                                        \
     X(U32, next_deployment, DYN)                                                                   \
     X(U32, next_token, DYN)                                                                        \
     X(U32, catalog, DYN)      /* live generation */                                                \
@@ -101,6 +102,12 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, elsewhere, DYN)                                                                         \
     X(U8, closed, DYN)                                                                             \
     X(TEXT, note, DYN)
+#define ROW_GRP(X) /* noderoles that together may fail so often */                                 \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, name, FIX)                                                                             \
+    X(U32, may_fail, FIX)
 #define ROW_NODE(X)                                                                                \
     X(U32, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -175,6 +182,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, generation, DYN)                                                                        \
     X(U32, incarnation, DYN)                                                                       \
     X(U32, operation, DYN)                                                                         \
+    X(U32, grp, DYN)                                                                               \
     X(U32, run_count, DYN)                                                                         \
     X(U64, data, DYN)                                                                              \
     X(U64, inputs, DYN)
@@ -188,7 +196,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(TEXT, system, DYN)                                                                           \
     X(TEXT, wall, DYN)                                                                             \
     X(U64, lens, DYN) /* what it sees by */
-#define ROW_LENS(X) /* what roles say of what their runs see (model/lens.h), each once */          \
+#define ROW_LENS(X)   /* what roles say of what their runs see (model/lens.h), each once */        \
     X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
     X(U32, realm, FIX)                                                                             \
@@ -205,12 +213,12 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, realm, FIX)                                                                             \
     X(U32, weight, FIX)                                                                            \
     X(U32, span, FIX)                                                                              \
+    X(U8, rule, FIX) /* enum task_rule */                                                          \
     X(BLOB, deps, FIX)                                                                             \
     X(U32, noderole, DYN)                                                                          \
     X(U32, def, DYN)                                                                               \
     X(U8, state, DYN)                                                                              \
     X(U8, reason, DYN)                                                                             \
-    X(U8, flags, DYN)                                                                              \
     X(U32, attempt, DYN)                                                                           \
     X(U32, tries, DYN)                                                                             \
     X(U64, wake_ms, DYN)                                                                           \
@@ -312,6 +320,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(CATALOG, catalog)                                                                            \
     X(JIG, jig)                                                                                    \
     X(POOL, pool)                                                                                  \
+    X(GROUP, grp)                                                                                  \
     X(NODE, node)                                                                                  \
     X(NODE_BODY, node_body)                                                                        \
     X(DEF, def)                                                                                    \
@@ -359,6 +368,9 @@ struct row_jig {
 };
 struct row_pool {
     ROW_POOL(X)
+};
+struct row_grp {
+    ROW_GRP(X)
 };
 struct row_node {
     ROW_NODE(X)

@@ -14,6 +14,7 @@
 static const char *const noderole_names[] = {NODEROLE_STATES(ID_TEXT)};
 static const char *const task_names[] = {TASK_STATES(ID_TEXT)};
 static const char *const event_names[] = {TASK_EVENTS(ID_TEXT)};
+static const char *const rule_names[] = {TASK_RULES(PAIR_TEXT)};
 static const char *const alive_names[] = {ALIVE_STATES(PAIR_TEXT)};
 static const char *const operation_names[] = {OPERATION_STATES(PAIR_TEXT)};
 static const char *const repeat_names[] = {REPEATS(PAIR_TEXT)};
@@ -43,6 +44,7 @@ static int names_find(const char *const *names, int n, const char *name)
 NAME_OF(noderole_state_name, enum noderole_state, noderole_names, NODEROLE_STATE_COUNT)
 NAME_OF(task_state_name, enum task_state, task_names, TASK_STATE_COUNT)
 NAME_OF(task_event_name, enum task_event, event_names, TASKEV_COUNT)
+NAME_OF(task_rule_name, enum task_rule, rule_names, TASK_RULE_COUNT)
 NAME_OF(alive_state_name, enum alive_state, alive_names, ALIVE_STATE_COUNT)
 NAME_OF(operation_state_name, enum operation_state, operation_names, OPERATION_STATE_COUNT)
 NAME_OF(repeat_name, enum repeat, repeat_names, REPEAT_COUNT)

@@ -46,7 +46,17 @@
     X(UNCHANGED)  /* early cut-off: same inputs as at the last success */                          \
     X(SKIP)       /* condition false, or teardown of a gone machine */                             \
     X(TOLERATE)   /* failed within its join's tolerance */                                         \
-    X(DEP_FAIL)   /* a task it needs failed for good while its operation runs */
+    X(DEP_FAIL)   /* a task it needs failed for good while its operation runs */                   \
+    X(JOINED)     /* a join: all it waits for has ended as its rule says */
+/* What a task of a plan does when its turn comes.  All but RUN are passive: nothing executes them,
+ * they pass by themselves (annealer/passive.c). */
+#define TASK_RULES(X)                                                                              \
+    X(RUN, "run")                     /* an attempt */                                             \
+    X(SKIP, "skip")                   /* left out: SKIPPED when what it waits for has passed */    \
+    X(JOIN_ALL, "join-all")           /* DONE when all it waits for has passed */                  \
+    X(JOIN_ENDED, "join-ended")       /* DONE when all it waits for has ended, failed or not */    \
+    X(JOIN_TOLERATE, "join-tolerate") /* the same, if what failed is within its group's tolerance  \
+                                       */
 #define ALIVE_STATES(X)                                                                            \
     X(UNKNOWN, "unknown")                                                                          \
     X(ALIVE, "alive")                                                                              \
@@ -110,7 +120,9 @@
     X(CATALOG, "catalog")                                                                          \
     X(REMOVED, "removed")                                                                          \
     X(ABANDONED, "abandoned")                                                                      \
-    X(REDEPLOY, "redeploy")
+    X(REDEPLOY, "redeploy")                                                                        \
+    X(TOLERANCE, "tolerance")                                                                      \
+    X(LEFT_OUT, "left-out")
 
 enum noderole_state {
 #define X(id) NODEROLE_##id,
@@ -129,6 +141,12 @@ enum task_event {
     TASK_EVENTS(X)
 #undef X
         TASKEV_COUNT
+};
+enum task_rule {
+#define X(id, text) RULE_##id,
+    TASK_RULES(X)
+#undef X
+        TASK_RULE_COUNT
 };
 enum alive_state {
 #define X(id, text) ALIVE_##id,
@@ -188,6 +206,7 @@ enum reason {
 const char *noderole_state_name(enum noderole_state s);
 const char *task_state_name(enum task_state s);
 const char *task_event_name(enum task_event ev);
+const char *task_rule_name(enum task_rule r);
 const char *alive_state_name(enum alive_state s);
 const char *operation_state_name(enum operation_state s);
 const char *repeat_name(enum repeat r);
@@ -214,6 +233,11 @@ static inline bool task_state_passed(enum task_state s)
 static inline bool task_state_ended(enum task_state s)
 {
     return s >= TASK_DONE;
+}
+/* Failed, by itself or with what it waits for. */
+static inline bool task_state_failed(enum task_state s)
+{
+    return s == TASK_FAILED || s == TASK_DEP_FAILED;
 }
 static inline bool task_state_live(enum task_state s)
 {

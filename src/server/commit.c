@@ -148,6 +148,10 @@ static void insert_plan(struct commit *c, const struct plan *p)
         struct row_pool fixed = {.name = p->pools[i].name};
         commit_insert(c, ROWS_POOL, p->base_pool + i, &fixed);
     }
+    for (uint32_t i = 0; i < p->n_groups; i++) {
+        struct row_grp fixed = {.name = p->groups[i].name};
+        commit_insert(c, ROWS_GROUP, anneal_group_end(c->engine) - p->n_groups + i, &fixed);
+    }
     for (uint32_t i = 0; i < p->n_spans; i++)
         commit_insert(c, ROWS_SPAN, p->base_span + i, NULL);
     for (uint32_t i = 0; i < p->n_noderoles; i++) {
@@ -179,7 +183,7 @@ static bool added_by(const struct event *ev, const struct change *ch)
     case EVENT_TENANT_ADD: return ch->table == ROWS_TENANT && ch->id == ev->id;
     case EVENT_OPERATION_ADD: return ch->table == ROWS_OPERATION && ch->id == ev->id;
     case EVENT_PLAN_APPLY:
-        return (ch->table == ROWS_TASK && ch->id >= p->base_task) ||
+        return (ch->table == ROWS_TASK && ch->id >= p->base_task) || ch->table == ROWS_GROUP ||
                (ch->table == ROWS_NODEROLE && ch->id >= p->base_noderole) ||
                (ch->table == ROWS_SPAN && ch->id >= p->base_span) ||
                (ch->table == ROWS_POOL && p->n_pools && ch->id >= p->base_pool);

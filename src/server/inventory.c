@@ -199,6 +199,8 @@ void inventory_add_plan(struct inventory *v, const struct plan *p)
     }
     for (uint32_t i = 0; i < p->n_pools; i++)
         inventory_add_pool(v, p->base_pool + i, p->pools[i].name, (struct str){"", 0});
+    for (uint32_t i = 0; i < p->n_groups; i++) /* as the engine numbers them: one by one */
+        vec_push(&v->groups, dup_name(p->groups[i].name));
     for (uint32_t i = 0; i < p->n_noderoles; i++) {
         inventory_add_noderole(v, p->base_noderole + i, p->noderoles[i].role,
                                p->noderoles[i].deployment, p->noderoles[i].user);
@@ -280,6 +282,7 @@ static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
         inventory_add_pool(v, r->id, r->name, r->note);
         break;
     }
+    case ROWS_GROUP: vec_push(&v->groups, dup_name(((const struct row_grp *)row)->name)); break;
     case ROWS_NODE: {
         const struct row_node *r = row;
         inventory_add_node(v, r->id, r->name);
@@ -328,8 +331,8 @@ static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
 int inventory_load(struct inventory *v, struct store *s, struct err *e)
 {
     static const enum row_table order[] = {
-        ROWS_TOKEN, ROWS_DEPLOYMENT, ROWS_JIG,      ROWS_POOL, ROWS_NODE,    ROWS_NODE_BODY,
-        ROWS_DEF,   ROWS_OPERATION,  ROWS_NODEROLE, ROWS_LENS, ROWS_DOCUMENT};
+        ROWS_TOKEN, ROWS_DEPLOYMENT, ROWS_JIG,      ROWS_POOL, ROWS_NODE,     ROWS_NODE_BODY,
+        ROWS_DEF,   ROWS_OPERATION,  ROWS_NODEROLE, ROWS_LENS, ROWS_DOCUMENT, ROWS_GROUP};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         int r = store_each(s, order[i], load_row, v, e);
         if (r < 0)
@@ -388,6 +391,9 @@ void inventory_done(struct inventory *v)
         free(v->operations.at[i].title);
         free(v->operations.at[i].actor);
     }
+    for (size_t i = 0; i < v->groups.n; i++)
+        free(v->groups.at[i]);
+    vec_done(&v->groups);
     for (size_t i = 0; i < v->pools.n; i++) {
         free(v->pools.at[i].name);
         free(v->pools.at[i].note);

@@ -57,9 +57,9 @@ static int load_meta(void *arg, enum row_table t, const void *row, struct err *e
 
 static int load_all(struct store *s, struct loading *l, struct err *e)
 {
-    static const enum row_table order[] = {ROWS_META, ROWS_TENANT, ROWS_JIG,       ROWS_POOL,
-                                           ROWS_NODE, ROWS_DEF,    ROWS_OPERATION, ROWS_NODEROLE,
-                                           ROWS_SPAN, ROWS_TASK};
+    static const enum row_table order[] = {ROWS_META,     ROWS_TENANT, ROWS_JIG, ROWS_POOL,
+                                           ROWS_GROUP,    ROWS_NODE,   ROWS_DEF, ROWS_OPERATION,
+                                           ROWS_NODEROLE, ROWS_SPAN,   ROWS_TASK};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         int r = store_each(s, order[i], load_row, l, e);
         if (r < 0)

@@ -91,6 +91,7 @@ struct inventory {
     VEC(struct inv_def) defs;
     VEC(struct inv_operation) operations;
     VEC(struct inv_named) pools, jigs;
+    VEC(char *) groups; /* names, by id - 1 */
     VEC(struct inv_token) tokens;
     VEC(char *) role_names;
     VEC(struct inv_lens) lenses; /* 0: of nobody, through which nothing is seen */

@@ -30,6 +30,7 @@ static const char *object_kind(enum row_table t)
     case ROWS_NODEROLE: return "noderole";
     case ROWS_OPERATION: return "operation";
     case ROWS_POOL: return "pool";
+    case ROWS_GROUP: return "group";
     case ROWS_JIG: return "jig";
     default: return NULL;
     }
@@ -52,6 +53,7 @@ static struct why_head object_of(const struct why_answer *w, enum row_table t, u
         h.name = id < s->inv.operations.n ? s->inv.operations.at[id].title : NULL;
         break;
     case ROWS_POOL: h.name = view_pool_name(s, id); break;
+    case ROWS_GROUP: h.name = id - 1 < s->inv.groups.n ? s->inv.groups.at[id - 1] : NULL; break;
     case ROWS_JIG: h.name = view_jig_name(s, id); break;
     default: h.id = 0; break;
     }
@@ -286,6 +288,21 @@ static void tell_operation(const struct why_answer *w, const struct why *y, stru
                                v.held ? " and is held" : "");
 }
 
+static void tell_tolerance(const struct why_answer *w, const struct why *y, struct told *t)
+{
+    struct group_view g = {0};
+    t->gravity = GRAVITY_PERSON;
+    if (y->table != ROWS_GROUP) {
+        t->text = arena_printf(w->mem, "%s stopped: more failed than may",
+                               operation_words(w, y->id));
+        t->remedy = command(w, "operation retry", y->id);
+        return;
+    }
+    (void)anneal_group(w->server->engine, y->id, &g);
+    t->text = arena_printf(w->mem, "%u of group %s failed, %u may", g.failed,
+                           or_unknown(t->about.name), g.may_fail);
+}
+
 static void tell(struct why_answer *w, const struct why *y, struct told *t)
 {
     const struct server *s = w->server;
@@ -348,6 +365,12 @@ static void tell(struct why_answer *w, const struct why *y, struct told *t)
                                "nobody knows whether %s happened, and it must not happen twice",
                                task_words(w, y->id));
         t->remedy = arena_printf(w->mem, "anneal task resolve %u done|failed|again", y->id);
+        break;
+    case WHY_TOLERANCE: tell_tolerance(w, y, t); break;
+    case WHY_TOLERATED:
+        t->text = arena_printf(w->mem, "%s failed, which its definition allows",
+                               task_words(w, y->id));
+        t->remedy = command(w, "task attempts", y->id);
         break;
     case WHY_HOLDER: {
         const char *pool = y->value < s->inv.pools.n && s->inv.pools.at[y->value].name

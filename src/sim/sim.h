@@ -96,6 +96,8 @@ struct sim_options { /* 0: drawn from the seed */
     X(images)                                                                                      \
     X(losses)                                                                                      \
     X(stalls)                                                                                      \
+    X(joins)                                                                                       \
+    X(drains)                                                                                      \
     X(fenced)                                                                                      \
     X(plans)                                                                                       \
     X(changes)                                                                                     \

@@ -52,19 +52,31 @@ static bool any_noderole(struct draft_change *d, bool going, bool seated)
     return false;
 }
 
+uint8_t sim_rule_draw(struct rng *r)
+{
+    return (uint8_t)rng_from(r, RULE_SKIP, TASK_RULE_COUNT - 1);
+}
+
 uint32_t sim_change_tasks(struct sim *s, struct rng *r, struct plan *p, uint32_t noderole,
                           uint32_t least)
 {
     uint32_t n = rng_from(r, least, TASKS_MOST);
+    struct noderole_view v = {.node = 1}; /* of one that is not there yet */
+    (void)anneal_noderole(s->server.engine, noderole, &v);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t *deps = arena_new(&p->mem, uint32_t, 1);
-        deps[0] = PLAN_NEW | (p->n_tasks - 1);
+        bool passive = v.node == 0 || rng_chance(r, 60), other = v.node == 0 && rng_chance(r, 500);
+        uint32_t end = anneal_task_end(s->server.engine);
+        deps[0] = other && end > 1 ? rng_from(r, 1, end - 1) : PLAN_NEW | (p->n_tasks - 1);
         p->tasks[p->n_tasks++] = (struct plan_task){
             .noderole = noderole,
             .def = rng_from(r, 1, anneal_def_end(s->server.engine) - 1),
             .weight = n - i,
             .deps = deps,
-            .n_deps = i > 0};
+            .n_deps = i > 0 || !(deps[0] & PLAN_NEW),
+            .rule = v.node == 0 ? sim_rule_draw(r)
+                    : passive   ? RULE_SKIP
+                                : RULE_RUN};
     }
     return n;
 }
@@ -144,6 +156,10 @@ static void change_draw(struct draft_change *d, struct plan_change *c, uint32_t 
         c->what |= PLAN_C_PARENTS;
         parents_draw(d, c);
     }
+    if (rng_chance(r, 150)) {
+        c->what |= PLAN_C_GROUP;
+        c->group = rng_below(r, d->plan->n_groups + 1);
+    }
     if (rng_chance(r, 300) && v.n_tasks > 0) {
         c->what |= PLAN_C_DEFS;
         defs_draw(d, c, &v);
@@ -200,6 +216,9 @@ static void draft_apply(struct draft_change *d)
 void sim_change_strike(struct sim *s)
 {
     struct draft_change *d = draft_new(s);
+    d->plan->groups = arena_new(&d->plan->mem, struct plan_group, 1);
+    d->plan->groups[0] = (struct plan_group){str_of("group"), rng_below(&s->chaos, 4)};
+    d->plan->n_groups = 1;
     for (uint32_t i = rng_from(&s->chaos, 1, CHANGES_MOST); i > 0; i--)
         (void)any_noderole(d, false, false);
     qsort(d->ids, d->n, sizeof *d->ids, by_id);

@@ -2,8 +2,9 @@
  * anything
  *
  * anneal_check() recomputes what the engine keeps: 1, 3, 4, 8, 10 and the sums of 2 and 5.  Here is
- * what can only be seen from a step: limits and dependencies at the moment of a start, the order of
- * starts, what a loss must take along, that a cancelled operation ends, that nobody waits for ever.
+ * what can only be seen from a step: limits and dependencies at the moment of a start, what joins
+ * pass and what groups stop, the order of starts, what a loss must take along, that a cancelled
+ * operation ends, that nobody waits for ever.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/sim_i.h"
@@ -161,9 +162,139 @@ static void check_room(struct sim *s, const struct effects *fx, const struct sta
         sim_fail(s, "invariant 2: task %u started in operation %u, which is held", id, op.id);
 }
 
+/* How many noderoles of it have a task that failed, counted from nothing. */
+static uint32_t count_failed(const struct anneal *a, uint32_t group)
+{
+    uint32_t n = 0;
+    for (uint32_t id = 1; id < anneal_noderole_end(a); id++) {
+        struct noderole_view nr;
+        struct task_view t;
+        bool fails = false;
+        if (!anneal_noderole(a, id, &nr) || nr.group != group)
+            continue;
+        for (uint32_t i = 0; i < nr.n_tasks && !fails; i++)
+            fails = anneal_task(a, nr.first_task + i, &t) && task_state_failed(t.state);
+        n += fails;
+    }
+    return n;
+}
+
+static bool group_forgives(const struct anneal *a, uint32_t noderole)
+{
+    struct noderole_view nr = {0};
+    struct group_view g;
+    return anneal_noderole(a, noderole, &nr) && anneal_group(a, nr.group, &g) &&
+           count_failed(a, nr.group) <= g.may_fail;
+}
+
+/* It had passed, and began another run in the same step. */
+static bool begun_again(const struct effects *fx, uint32_t task)
+{
+    for (size_t i = 0; i < fx->changes.n; i++) {
+        const struct change *c = &fx->changes.at[i];
+        if (c->table == ROWS_TASK && c->id == task && task_state_passed(c->from) &&
+            !task_state_passed(c->to))
+            return true;
+    }
+    return false;
+}
+
+/* A passive task passed: all that it waits for has ended as its rule says. */
+static void check_joined(struct sim *s, const struct effects *fx, uint32_t task)
+{
+    const struct anneal *a = s->server.engine;
+    struct task_view t, before;
+    uint32_t n;
+    const uint32_t *deps = anneal_task_deps(a, task, &n);
+    anneal_task(a, task, &t);
+    if (t.rule == RULE_RUN || t.noderole == 0 || !task_state_passed(t.state) ||
+        t.reason == REASON_ABANDONED)
+        return;
+    for (uint32_t i = 0; i < n; i++) {
+        anneal_task(a, deps[i], &before);
+        bool failed = task_state_failed(before.state);
+        bool over = task_state_passed(before.state) || (failed && t.rule == RULE_JOIN_ENDED) ||
+                    (failed && t.rule == RULE_JOIN_TOLERATE && group_forgives(a, before.noderole));
+        /* On a node it stays passed, whatever those before it do next. */
+        if (!over && !(t.node && begun_again(fx, deps[i])))
+            sim_fail(s, "invariant 5: task %u (%s) passed, task %u before it is %s", task,
+                     task_rule_name(t.rule), deps[i], task_state_name(before.state));
+    }
+    s->report->joins++;
+}
+
+/* Did a noderole of the group fail in this step whose operation does not go on?  The others failed
+ * before it, while that was allowed. */
+static bool group_stopped(const struct anneal *a, const struct effects *fx, uint32_t group)
+{
+    for (size_t i = 0; i < fx->changes.n; i++) {
+        const struct change *c = &fx->changes.at[i];
+        struct task_view t;
+        struct noderole_view nr;
+        struct operation_view op;
+        if (c->table == ROWS_TASK && task_state_failed(c->to) && !task_state_failed(c->from) &&
+            anneal_task(a, c->id, &t) && anneal_noderole(a, t.noderole, &nr) && nr.group == group &&
+            anneal_operation(a, nr.operation, &op) &&
+            (op.id == OPERATION_STANDING || op.state != OPERATION_RUNNING || op.held))
+            return true;
+    }
+    return false;
+}
+
+/* It failed in this step and not before: beyond the tolerance of its group its operation stops. */
+static void check_drained(struct sim *s, const struct effects *fx, uint32_t task)
+{
+    const struct anneal *a = s->server.engine;
+    struct task_view t;
+    struct noderole_view nr;
+    struct operation_view op;
+    uint32_t failed = 0, fresh = 0;
+    anneal_task(a, task, &t);
+    if (!task_state_failed(t.state) || !anneal_noderole(a, t.noderole, &nr) || !nr.group ||
+        group_forgives(a, t.noderole))
+        return;
+    for (uint32_t i = 0; i < nr.n_tasks; i++)
+        failed += anneal_task(a, nr.first_task + i, &t) && task_state_failed(t.state);
+    for (size_t i = 0; i < fx->changes.n; i++) {
+        const struct change *c = &fx->changes.at[i];
+        fresh += c->table == ROWS_TASK && c->id - nr.first_task < nr.n_tasks &&
+                 task_state_failed(c->to) && !task_state_failed(c->from);
+    }
+    anneal_operation(a, nr.operation, &op);
+    if (fresh != failed || op.id == OPERATION_STANDING)
+        return;
+    s->report->drains++;
+    if (!group_stopped(a, fx, nr.group))
+        sim_fail(s, "tolerance: noderole %u failed beyond group %u's, operation %u goes on", nr.id,
+                 nr.group, op.id);
+}
+
+/* It ended well: whatever failed of it is forgiven. */
+static void check_success(struct sim *s, uint32_t id)
+{
+    const struct anneal *a = s->server.engine;
+    struct operation_view op;
+    if (!anneal_operation(a, id, &op) ||
+        (op.state != OPERATION_SUCCEEDED && op.state != OPERATION_TOLERATED))
+        return;
+    for (uint32_t n = 1; n < anneal_noderole_end(a); n++) {
+        struct noderole_view nr;
+        struct task_view t;
+        if (!anneal_noderole(a, n, &nr) || nr.operation != id || nr.node == 0)
+            continue;
+        for (uint32_t i = 0; i < nr.n_tasks; i++)
+            if (anneal_task(a, nr.first_task + i, &t) && task_state_failed(t.state) &&
+                (op.state == OPERATION_SUCCEEDED || !group_forgives(a, n)))
+                sim_fail(s, "operation %u %s, and task %u is %s", id,
+                         operation_state_name(op.state), t.id, task_state_name(t.state));
+    }
+}
+
 static void check_start(struct sim *s, const struct effects *fx, const struct dispatch *d)
 {
     struct start t = start_of(s, d->task);
+    if (t.v.rule != RULE_RUN)
+        sim_fail(s, "task %u is passive, and was started", d->task);
     s->report->trail = mix64(s->report->trail, (uint64_t)d->task << 32 | d->attempt);
     check_room(s, fx, &t, d->asks > 0);
     if (d->asks > 0) {
@@ -199,6 +330,8 @@ static bool goes_on(const struct sim *s, uint32_t noderole)
     for (uint32_t i = 0; i < v.n_tasks; i++) {
         struct task_view t;
         anneal_task(s->server.engine, v.first_task + i, &t);
+        if (t.rule != RULE_RUN)
+            continue; /* nothing of it is anywhere */
         if (task_state_passed(t.state) || (task_state_live(t.state) && t.started_ms < now_ms))
             return true;
     }
@@ -227,16 +360,21 @@ static void check_death(struct sim *s, uint32_t node)
             sim_fail(s, "loss: node %u died, its noderole %u goes on", node, nr);
 }
 
-static void check_change(struct sim *s, const struct change *c)
+static void check_change(struct sim *s, const struct effects *fx, const struct change *c)
 {
     struct noderole_view v;
     if (c->table == ROWS_NODEROLE && c->from != c->to &&
         noderole_in_service(c->from, TARGET_RUNNING)) {
-        if (anneal_noderole(s->server.engine, c->id, &v) &&
-            !noderole_in_service(v.state, v.target))
+        if (anneal_noderole(s->server.engine, c->id, &v) && !noderole_in_service(v.state, v.target))
             check_loss(s, c->id);
     } else if (c->table == ROWS_NODE && c->to == ALIVE_DEAD && c->from != ALIVE_DEAD) {
         check_death(s, c->id);
+    } else if (c->table == ROWS_TASK && c->from != c->to && task_state_passed(c->to)) {
+        check_joined(s, fx, c->id);
+    } else if (c->table == ROWS_TASK && task_state_failed(c->to) && !task_state_failed(c->from)) {
+        check_drained(s, fx, c->id);
+    } else if (c->table == ROWS_OPERATION && c->from != c->to) {
+        check_success(s, c->id);
     } else if (c->table == ROWS_SPAN && c->from == 0 && c->to > 0) {
         check_span_taken(s, c->id);
     }
@@ -297,7 +435,7 @@ void sim_check_step(struct sim *s, const struct event *ev, const struct effects 
     for (size_t i = 0; i < fx->sends.n; i++)
         check_start(s, fx, &fx->sends.at[i]);
     for (size_t i = 0; i < fx->changes.n; i++)
-        check_change(s, &fx->changes.at[i]);
+        check_change(s, fx, &fx->changes.at[i]);
     if (fx->stalled)
         s->report->stalls++;
     if (s->report->step % END_SAMPLE == 0)

@@ -300,6 +300,7 @@ void sim_change_remove(struct sim *s);
 void sim_change_restore(struct sim *s);
 void sim_change_abandon(struct sim *s);
 /* At least so many tasks, one after the other, of definitions that are known; how many. */
+uint8_t sim_rule_draw(struct rng *r); /* of a passive task */
 uint32_t sim_change_tasks(struct sim *s, struct rng *r, struct plan *p, uint32_t noderole,
                           uint32_t least);
 

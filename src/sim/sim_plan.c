@@ -2,12 +2,14 @@
  *
  * What a planner would promise holds: parents come before children and stand lower, order edges
  * point backwards, a child's first task waits for its parents, spans stay on one node and nothing
- * inside a span waits for what is outside it.  Everything else is chance.
+ * inside a span waits for what is outside it.  Everything else is chance: stages and joins without
+ * a node, tasks left out, pairs of noderoles whose tasks wait for each other in turn, groups of
+ * which some may fail.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sim/sim_i.h"
 
-enum { PARENTS_MOST = 4, TASKS_MOST = 4, DEPS_MOST = 12, DEFS_NEW_MOST = 6 };
+enum { PARENTS_MOST = 4, TASKS_MOST = 4, DEPS_MOST = 12, DEFS_NEW_MOST = 6, GROUPS_MOST = 3 };
 
 struct draft { /* a plan in the making */
     struct sim *sim;
@@ -33,17 +35,19 @@ static void def_draw(struct draft *d, uint32_t i)
     def->deadline_ms = rng_chance(r, 300) ? rng_from(r, 20000, 120000) : 0;
     if (rng_chance(r, 300))
         def->flags |= DEF_F_SURVIVES_REBOOT;
+    if (rng_chance(r, 80))
+        def->flags |= DEF_F_MAY_FAIL;
     if (rng_chance(r, 60))
         def->flags |= DEF_F_TAKES_DOWN;
     else if (rng_chance(r, 150))
         def->flags |= DEF_F_OUTSIDE;
 }
 
-/* Does it live, and is it to stay? */
+/* Does it live on a node, and is it to stay? */
 static bool wanted(const struct sim *s, uint32_t id)
 {
     struct noderole_view v;
-    return anneal_noderole(s->server.engine, id, &v) && v.target != TARGET_ABSENT;
+    return anneal_noderole(s->server.engine, id, &v) && v.target != TARGET_ABSENT && v.node;
 }
 
 /* Some noderole, this plan's or a live one; 0 if there is none. */
@@ -55,6 +59,8 @@ static uint32_t parent_draw(struct draft *d, uint32_t i, uint32_t node)
         struct noderole_view v;
         if (fresh) {
             uint32_t k = rng_below(r, i);
+            if (d->plan->noderoles[k].node == 0)
+                continue;
             if (tries == 3 || d->plan->noderoles[k].node == node || rng_chance(r, 250))
                 return PLAN_NEW | k;
         } else if (d->base_noderole > 1) {
@@ -93,6 +99,13 @@ static void noderole_draw(struct draft *d, uint32_t i)
                                  .parents = parents,
                                  .first_task = p->n_tasks,
                                  .n_tasks = rng_from(r, 1, TASKS_MOST)};
+    if (p->n_groups > 0 && rng_chance(r, 300))
+        nr->group = rng_from(r, 1, p->n_groups);
+    if (rng_chance(r, 80)) { /* stages and joins */
+        nr->node = 0;
+        p->n_tasks += nr->n_tasks;
+        return;
+    }
     if (rng_chance(r, 80))
         nr->flags |= NODEROLE_F_RERUN_ALWAYS;
     if (rng_chance(r, 100))
@@ -178,7 +191,8 @@ static void peers_draw(struct draft *d)
     p->needs = arena_new(&p->mem, struct plan_need, 4);
     for (uint32_t i = 0; i < p->n_noderoles && d->base_noderole > 1 && p->n_needs < 4; i++) {
         uint32_t child = rng_from(r, 1, d->base_noderole - 1);
-        if (p->noderoles[i].n_parents > 0 || !wanted(d->sim, child) || !has_tasks(d, child) ||
+        if (p->noderoles[i].n_parents > 0 || p->noderoles[i].node == 0 || !wanted(d->sim, child) ||
+            !has_tasks(d, child) ||
             sim_plan_seated(d->sim, child) || /* its parents are those of its entry */
             (d->sim->marks.at[child] & SIM_PEER) || rng_chance(r, 700))
             continue;
@@ -194,6 +208,65 @@ static bool is_peer(const struct plan *p, uint32_t i)
     return false;
 }
 
+/* A stage or join waits for some, wherever they are. */
+static void joins_draw(struct draft *d, uint32_t i)
+{
+    struct rng *r = &d->sim->world;
+    struct plan_noderole *nr = &d->plan->noderoles[i];
+    for (uint32_t at = nr->first_task; at < nr->first_task + nr->n_tasks; at++) {
+        struct deps l = {arena_new(&d->plan->mem, uint32_t, DEPS_MOST), 0};
+        for (uint32_t k = rng_below(r, 6); k > 0; k--)
+            dep_cross(d, &l, at);
+        d->plan->tasks[at] = (struct plan_task){.noderole = PLAN_NEW | i,
+                                                .def = PLAN_NEW | rng_below(r, d->plan->n_defs),
+                                                .weight = 1,
+                                                .deps = l.at,
+                                                .n_deps = l.n,
+                                                .rule = sim_rule_draw(r)};
+    }
+}
+
+/* Two neighbours without parents, their tasks waiting for each other in turn: a1 b1 a2 b2 ... */
+static void pair_weave(struct draft *d, uint32_t i)
+{
+    struct plan *p = d->plan;
+    struct plan_noderole *a = &p->noderoles[i - 1], *b = &p->noderoles[i];
+    for (uint32_t k = 0; k < a->n_tasks || k < b->n_tasks; k++) {
+        struct plan_task *x = &p->tasks[a->first_task + k], *y = &p->tasks[b->first_task + k];
+        struct deps l;
+        if (k > 0 && k < a->n_tasks && k <= b->n_tasks) {
+            l = (struct deps){(uint32_t *)x->deps, x->n_deps};
+            dep_add(&l, PLAN_NEW | (b->first_task + k - 1));
+            x->n_deps = l.n;
+        }
+        if (k < b->n_tasks && k < a->n_tasks) {
+            l = (struct deps){(uint32_t *)y->deps, y->n_deps};
+            dep_add(&l, PLAN_NEW | (a->first_task + k));
+            y->n_deps = l.n;
+        }
+    }
+}
+
+/* All their tasks come one after the other, and nothing else of the plan stands between them. */
+static bool may_weave(const struct draft *d, uint32_t i)
+{
+    for (uint32_t n = i - 1; n <= i; n++) {
+        const struct plan_noderole *nr = &d->plan->noderoles[n];
+        if (nr->n_parents > 0 || nr->node == 0 || is_peer(d->plan, n))
+            return false;
+        for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
+            for (uint32_t k = 0; k < d->plan->tasks[t].n_deps; k++) {
+                uint32_t dep = d->plan->tasks[t].deps[k] & ~PLAN_NEW;
+                if ((d->plan->tasks[t].deps[k] & PLAN_NEW) && (dep != t - 1 || t == nr->first_task))
+                    return false;
+            }
+        for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
+            if (d->plan->tasks[t].span)
+                return false;
+    }
+    return true;
+}
+
 static void tasks_draw(struct draft *d, uint32_t i)
 {
     struct plan *p = d->plan;
@@ -201,6 +274,10 @@ static void tasks_draw(struct draft *d, uint32_t i)
     struct plan_noderole *nr = &p->noderoles[i];
     if (nr->n_tasks == 0)
         return;
+    if (nr->node == 0) {
+        joins_draw(d, i);
+        return;
+    }
     bool peer = is_peer(p, i), chain = rng_chance(r, 350), phased = !chain && rng_chance(r, 200);
     uint32_t span = chain ? span_draw(d) : 0;
     if (phased)
@@ -227,6 +304,13 @@ static void tasks_draw(struct draft *d, uint32_t i)
                                                        : PLAN_NEW | rng_below(r, p->n_defs);
         if (!span && rng_chance(r, 120))
             t->span = span_draw(d);
+        else if (!span && rng_chance(r, 60))
+            t->rule = RULE_SKIP;
+    }
+    if (i > 0 && rng_chance(r, 400) && may_weave(d, i)) {
+        nr->flags |= NODEROLE_F_PHASED;
+        p->noderoles[i - 1].flags |= NODEROLE_F_PHASED;
+        pair_weave(d, i);
     }
 }
 
@@ -256,6 +340,11 @@ static struct plan *plan_draw(struct sim *s, uint32_t noderoles)
     p->n_pools = rng_chance(r, 300);
     p->pools = arena_new(&p->mem, struct plan_pool, 1);
     p->pools[0] = (struct plan_pool){str_of("strategy"), rng_from(r, 1, 3)};
+    p->groups = arena_new(&p->mem, struct plan_group, GROUPS_MOST);
+    p->n_groups = rng_below(r, GROUPS_MOST + 1);
+    for (uint32_t i = 0; i < p->n_groups; i++)
+        p->groups[i] = (struct plan_group){str_of("group"),
+                                           rng_chance(r, 200) ? PLAN_ANY_FAIL : rng_below(r, 4)};
     p->n_noderoles = noderoles;
     p->noderoles = arena_new(&p->mem, struct plan_noderole, noderoles);
     for (uint32_t i = 0; i < noderoles; i++)

@@ -112,6 +112,15 @@ static uint32_t draft_task(struct draft *m, uint32_t def, uint32_t span, uint32_
     return m->task + m->p->n_tasks++;
 }
 
+/* A passive one of the last noderole, with a definition that nothing executes. */
+static uint32_t draft_passive(struct draft *m, enum task_rule rule, const uint32_t *deps,
+                              uint32_t n)
+{
+    uint32_t t = draft_task(m, m->def, 0, 1, deps, n);
+    m->p->tasks[t - m->task].rule = (uint8_t)rule;
+    return t;
+}
+
 static void draft_need(struct draft *m, uint32_t child, uint32_t parent)
 {
     m->p->needs[m->p->n_needs++] = (struct plan_need){child, parent};

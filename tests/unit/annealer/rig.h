@@ -7,6 +7,10 @@
  *
  *     name@node  :3 tasks in a row  <parent,parent  >name (only after it)  +pool,pool (span over
  *     all its tasks)  =d (definition d of the rig)  #5 weight  !a (rerun: always)  !d (destructive)
+ *     ~s (all its tasks are left out)  ~a ~e ~t (joins: all, ended, tolerate)  %2 (group 2 of the
+ *     rig's)
+ *
+ * Node 0 is none.
  *
  * A task is "name" or "name.2" (its second).  After every step the engine checks itself, and its
  * rows read back must give the same engine; either failing fails the test.
@@ -24,7 +28,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function"
 
-enum { RIG_NAMES = 64, RIG_DEFS = 8, RIG_EDGES = 8, RIG_OP = 2 };
+enum { RIG_NAMES = 64, RIG_DEFS = 8, RIG_EDGES = 8, RIG_OP = 2, RIG_GROUPS = 4 };
 struct rig {
     struct anneal *a;
     struct anneal_options opt;
@@ -34,6 +38,8 @@ struct rig {
     char names[RIG_NAMES][16];      /* of noderoles, by id */
     struct plan_def defs[RIG_DEFS]; /* '0' is the plain one */
     uint32_t n_defs;
+    struct plan_group groups[RIG_GROUPS]; /* of every plan */
+    uint32_t n_groups;
     struct buf text;
     uint32_t steps;
     bool broken; /* a step left the engine in a wrong state: told once */
@@ -165,6 +171,13 @@ static char rig_def(struct rig *r, struct plan_def d)
     return (char)('0' + r->n_defs++);
 }
 
+/* A group for `%` in plans: rig_group() returns its number. */
+static uint32_t rig_group(struct rig *r, uint32_t may_fail)
+{
+    r->groups[r->n_groups] = (struct plan_group){str_of("group"), may_fail};
+    return ++r->n_groups;
+}
+
 static uint32_t rig_list(const struct rig *r, struct plan *p, const char *names, size_t len,
                          bool numbers, const uint32_t **ret)
 {
@@ -195,6 +208,8 @@ static struct plan *rig_plan_new(struct rig *r, const char *text)
     p->spans = arena_new(&p->mem, struct plan_span, RIG_NAMES);
     p->defs = r->defs;
     p->n_defs = r->n_defs;
+    p->groups = r->groups;
+    p->n_groups = r->n_groups;
     for (uint32_t i = 1; i < p->base_noderole; i++) {
         struct noderole_view v = {0};
         anneal_noderole(r->a, i, &v);
@@ -206,6 +221,7 @@ static struct plan *rig_plan_new(struct rig *r, const char *text)
         uint32_t id = p->base_noderole + p->n_noderoles, span = 0, def = 0, weight = 1;
         struct plan_noderole *nr = &p->noderoles[p->n_noderoles++];
         const uint32_t *after = NULL;
+        enum task_rule rule = RULE_RUN;
         uint32_t n_after = 0;
         size_t len = strcspn(s, "@");
         snprintf(r->names[id], sizeof r->names[id], "%.*s", (int)len, s);
@@ -213,7 +229,7 @@ static struct plan *rig_plan_new(struct rig *r, const char *text)
         nr->first_task = p->n_tasks;
         for (s += len; *s && *s != ' ';) {
             char option = *s++;
-            len = strcspn(s, "@:<>+=#! ");
+            len = strcspn(s, "@:<>+=#!~% ");
             switch (option) {
             case '@': nr->node = (uint32_t)atoi(s); break;
             case ':': nr->n_tasks = (uint32_t)atoi(s); break;
@@ -222,6 +238,13 @@ static struct plan *rig_plan_new(struct rig *r, const char *text)
             case '!':
                 nr->flags |= *s == 'a' ? NODEROLE_F_RERUN_ALWAYS : NODEROLE_F_DESTRUCTIVE;
                 break;
+            case '~':
+                rule = *s == 's'   ? RULE_SKIP
+                       : *s == 'a' ? RULE_JOIN_ALL
+                       : *s == 'e' ? RULE_JOIN_ENDED
+                                   : RULE_JOIN_TOLERATE;
+                break;
+            case '%': nr->group = (uint32_t)atoi(s); break;
             case '<': nr->n_parents = rig_list(r, p, s, len, false, &nr->parents); break;
             case '>': n_after = rig_list(r, p, s, len, false, &after); break;
             case '+':
@@ -249,7 +272,8 @@ static struct plan *rig_plan_new(struct rig *r, const char *text)
                                                         .weight = weight,
                                                         .span = span,
                                                         .deps = deps,
-                                                        .n_deps = d};
+                                                        .n_deps = d,
+                                                        .rule = rule};
         }
     }
     return p;

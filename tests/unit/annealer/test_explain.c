@@ -234,6 +234,29 @@ static void removal(struct seen *seen)
     rig_done(&r);
 }
 
+/* Through joins to who holds them; and what a group's tolerance did. */
+static void joins_and_groups(struct seen *seen)
+{
+    struct rig r;
+    rig_init(&r, 4);
+    char may = rig_def(&r, (struct plan_def){.flags = DEF_F_MAY_FAIL});
+    char text[96];
+    rig_group(&r, 0);
+    snprintf(text, sizeof text, "a@1%%1 b@2 c@3=%c j@0~a>a,b k@0~e>j d@4>k", may);
+    rig_plan(&r, RIG_OP, text);
+    is_text(task_why(&r, seen, "d"), "waits-for-task task 1, waits-for-task task 2",
+            "through joins to those that hold them");
+    rig_fail(&r, "c");
+    is_text(task_why(&r, seen, "c"), "failure-tolerated task 3", "a failure that may be");
+    rig_fail(&r, "a");
+    rig_ok(&r, "b");
+    is_text(task_why(&r, seen, "d"), "tolerance-exceeded operation 2", "what never started");
+    is_text(operation_why(&r, seen, RIG_OP),
+            "tolerance-exceeded operation 2, tolerance-exceeded grp 1, failed task 1",
+            "of the operation: by which group, and what failed of it");
+    rig_done(&r);
+}
+
 static void nothing_there(void)
 {
     struct rig r;
@@ -261,6 +284,7 @@ int main(void)
     suspect(&seen);
     its_turn(&seen);
     removal(&seen);
+    joins_and_groups(&seen);
     nothing_there();
     for (int i = 0; i < WHY_RULE_COUNT; i++)
         ok(seen.rule[i], "%s was told", why_rule_name((enum why_rule)i));

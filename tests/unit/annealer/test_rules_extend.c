@@ -28,6 +28,37 @@ static void no_node(struct draft *m)
 {
     m->p->noderoles[1].node = 0;
 }
+static void parents_without_node(struct draft *m)
+{
+    no_node(m);
+    for (uint32_t i = 0; i < m->p->n_tasks; i++) {
+        m->p->tasks[i].rule = RULE_SKIP;
+        m->p->tasks[i].span = 0;
+    }
+}
+static void need_of_the_nodeless(struct draft *m)
+{
+    parents_without_node(m);
+    m->p->noderoles[0].node = 0;
+    m->p->noderoles[1].node = 1;
+}
+static void nothing_executes(struct draft *m)
+{
+    m->p->defs[m->p->tasks[0].def - m->def].jig = 0;
+}
+static void no_rule(struct draft *m)
+{
+    m->p->tasks[0].rule = TASK_RULE_COUNT;
+}
+static void passive_in_span(struct draft *m)
+{
+    m->p->tasks[0].rule = RULE_SKIP;
+    m->p->tasks[0].span = 1;
+}
+static void no_group(struct draft *m)
+{
+    m->p->noderoles[0].group = 1;
+}
 static void no_tasks(struct draft *m)
 {
     m->p->noderoles[0].n_tasks = 0;
@@ -121,7 +152,13 @@ static void test_refused_whole(void)
         enum errcode code;
     } cases[] = {
         {"a node that does not exist", other_node, ERR_NOT_FOUND},
-        {"no node", no_node, ERR_NOT_FOUND},
+        {"tasks that run, and no node", no_node, ERR_INVALID},
+        {"parents, and no node", parents_without_node, ERR_INVALID},
+        {"a need of what has no node", need_of_the_nodeless, ERR_INVALID},
+        {"a task that nothing executes", nothing_executes, ERR_INVALID},
+        {"a rule that is none", no_rule, ERR_INVALID},
+        {"a passive task in a span", passive_in_span, ERR_INVALID},
+        {"no such group", no_group, ERR_INVALID},
         {"a noderole without tasks", no_tasks, ERR_INVALID},
         {"one with too many", too_many_tasks, ERR_INVALID},
         {"tasks that do not lie together", tasks_apart, ERR_INVALID},

@@ -59,9 +59,11 @@ static struct plan *sample(void)
                                              .n_parents = 2};
     p->n_tasks = 3;
     p->tasks = arena_new(&p->mem, struct plan_task, 3);
-    p->tasks[0] = (struct plan_task){0 | PLAN_NEW, 0 | PLAN_NEW, 3, 1, refs(p, REFS(40, 41), 2), 2};
-    p->tasks[1] = (struct plan_task){0 | PLAN_NEW, 5, 2, 2, refs(p, REFS(0 | PLAN_NEW), 1), 1};
-    p->tasks[2] = (struct plan_task){1 | PLAN_NEW, 5, 1, 0, refs(p, REFS(1 | PLAN_NEW, 40), 2), 2};
+    p->tasks[0] = (struct plan_task){
+        0 | PLAN_NEW, 0 | PLAN_NEW, 3, 1, refs(p, REFS(40, 41), 2), 2, 0};
+    p->tasks[1] = (struct plan_task){0 | PLAN_NEW, 5, 2, 2, refs(p, REFS(0 | PLAN_NEW), 1), 1, 0};
+    p->tasks[2] = (struct plan_task){1 | PLAN_NEW, 5, 1, 0, refs(p, REFS(1 | PLAN_NEW, 40), 2), 2,
+                                     RULE_SKIP};
     p->n_spans = 2;
     p->spans = arena_new(&p->mem, struct plan_span, 2);
     p->spans[0] = (struct plan_span){refs(p, REFS(0 | PLAN_NEW, 9), 2), 2};
@@ -304,7 +306,7 @@ static struct plan *sample_changes(void)
     struct plan_task *tasks = arena_new(&p->mem, struct plan_task, 4);
     for (uint32_t i = 0; i < 3; i++)
         tasks[i] = p->tasks[i];
-    tasks[3] = (struct plan_task){60, 0 | PLAN_NEW, 1, 0, refs(p, REFS(0), 0), 0};
+    tasks[3] = (struct plan_task){60, 0 | PLAN_NEW, 1, 0, refs(p, REFS(0), 0), 0, 0};
     p->tasks = tasks;
     p->n_changes = 3;
     p->changes = arena_new(&p->mem, struct plan_change, 3);

@@ -1,0 +1,134 @@
+/* tolerance.c - groups of noderoles of which so many may fail
+ *
+ * A noderole counts as failed while one of its tasks is FAILED or DEP_FAILED.  Within tolerance
+ * nothing follows from that, and joins that tolerate forgive it.  Beyond it the operation whose
+ * noderole failed drains (operation.c), and joins forgive nothing of the group any more.
+ *
+ * Counted at once, acted upon when derived noderoles are settled and before joins are, so that
+ * several changes of one step are seen together.  Invariant between steps: beyond is
+ * failed > may_fail.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "annealer/annealer_i.h"
+
+void tolerance_add(struct anneal *a, uint32_t may_fail)
+{
+    struct group *g = vec_add(&a->groups);
+    g->may_fail = may_fail;
+    change_add(a, ROWS_GROUP, (uint32_t)a->groups.n - 1, 0, 0, 0);
+}
+
+static bool failing(const struct noderole *nr)
+{
+    return nr->failed > 0 || nr->dep_failed > 0;
+}
+
+static void move(struct anneal *a, uint32_t id, bool more)
+{
+    uint32_t group = a->noderoles.at[id].group;
+    a->groups.at[group].failed += more ? 1 : UINT32_MAX;
+    vec_push(&a->moves, ((struct group_move){group, id}));
+}
+
+void tolerance_count(struct anneal *a, uint32_t id, bool more)
+{
+    const struct noderole *nr = &a->noderoles.at[id];
+    if ((uint32_t)nr->failed + nr->dep_failed == more)
+        move(a, id, more);
+}
+
+bool tolerance_within(const struct anneal *a, uint32_t id)
+{
+    uint32_t group = a->noderoles.at[id].group;
+    return group && !a->groups.at[group].beyond;
+}
+
+/* Joins that tolerate, once for each task of the group that failed before them. */
+static void collect_joins(struct anneal *a, uint32_t group)
+{
+    const struct group *g = &a->groups.at[group];
+    for (size_t i = 0; i < g->noderoles.n; i++) {
+        const struct noderole *nr = &a->noderoles.at[g->noderoles.at[i]];
+        if (nr->group != group || !failing(nr))
+            continue;
+        for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++) {
+            uint32_t n;
+            const uint32_t *next = graph_out(&a->order, t, &n);
+            for (uint32_t k = 0; task_state_failed(a->task_state[t]) && k < n; k++)
+                if (task_rule(a, next[k]) == RULE_JOIN_TOLERATE)
+                    vec_push(&a->walk, next[k]);
+        }
+    }
+}
+
+static void set_beyond(struct anneal *a, uint32_t group, bool beyond)
+{
+    size_t base = a->walk.n;
+    collect_joins(a, group);
+    size_t end = a->walk.n;
+    a->groups.at[group].beyond = beyond;
+    for (size_t i = base; i < end; i++)
+        (beyond ? task_waits_more : task_waits_less)(a, a->walk.at[i]);
+    for (size_t i = base; i < end; i++)
+        (beyond ? task_join_failure : task_unfail)(a, a->walk.at[i]);
+    a->walk.n = base;
+}
+
+void tolerance_settle(struct anneal *a)
+{
+    struct group_move m = a->moves.at[--a->moves.n];
+    const struct group *g = &a->groups.at[m.group];
+    const struct noderole *nr = &a->noderoles.at[m.noderole];
+    bool beyond = g->failed > g->may_fail;
+    if (beyond != g->beyond)
+        set_beyond(a, m.group, beyond);
+    if (beyond && nr->group == m.group && failing(nr))
+        operation_drain(a, nr->op);
+}
+
+void tolerance_join(struct anneal *a, uint32_t id, uint32_t group)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    uint32_t old = nr->group, n;
+    if (old == group)
+        return;
+    /* Joins that forgave what failed of it, or did not, see it with the eyes of the new group. */
+    for (uint32_t t = nr->first_task; failing(nr) && t < nr->first_task + nr->n_tasks; t++) {
+        const uint32_t *next = graph_out(&a->order, t, &n);
+        for (uint32_t k = 0; task_state_failed(a->task_state[t]) && k < n; k++) {
+            bool was = task_met(a, t, next[k]);
+            nr->group = group;
+            bool is = task_met(a, t, next[k]);
+            nr->group = old;
+            if (was != is)
+                (is ? task_waits_less : task_waits_more)(a, next[k]);
+        }
+    }
+    if (old && failing(nr))
+        move(a, id, false);
+    nr->group = group;
+    if (group)
+        vec_push(&a->groups.at[group].noderoles, id);
+    if (group && failing(nr))
+        move(a, id, true);
+    for (uint32_t t = nr->first_task; failing(nr) && t < nr->first_task + nr->n_tasks; t++) {
+        const uint32_t *next = graph_out(&a->order, t, &n);
+        for (uint32_t k = 0; task_state_failed(a->task_state[t]) && k < n; k++) {
+            task_join_failure(a, next[k]);
+            task_unfail(a, next[k]);
+        }
+    }
+}
+
+void tolerance_restore(struct anneal *a)
+{
+    for (uint32_t id = 1; id < a->noderoles.n; id++) {
+        const struct noderole *nr = &a->noderoles.at[id];
+        if (!nr->group)
+            continue;
+        vec_push(&a->groups.at[nr->group].noderoles, id);
+        a->groups.at[nr->group].failed += failing(nr);
+    }
+    for (size_t i = 1; i < a->groups.n; i++)
+        a->groups.at[i].beyond = a->groups.at[i].failed > a->groups.at[i].may_fail;
+}
