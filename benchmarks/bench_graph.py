@@ -10,21 +10,10 @@ import subprocess
 import sys
 import time
 
+from figures import end, figure, seen
+
 BUILD, WORK, FUEL = (pathlib.Path(a) for a in sys.argv[1:4])
 HERE = pathlib.Path(__file__).parent
-missed = 0
-
-
-def figure(name, value, sense, bar, unit, peer=""):
-    global missed
-    met = value >= bar if sense == ">=" else value <= bar
-    missed += not met
-    print(f"{name:<44} {value:>12.4g} {unit:<16} bar {sense} {bar:<10.4g} {'met' if met else 'MISSED':<6} "
-          f"{'peer: ' + peer if peer else ''}".rstrip(), flush=True)
-
-
-def seen(name, value, unit):
-    print(f"{name:<44} {value:>12.4g} {unit}", flush=True)
 
 
 def ours(*args):
@@ -96,4 +85,4 @@ if FUEL.is_dir():
 else:
     print("graph: the real task files are not here: ANNEAL_TEST_DATA", flush=True)
 random()
-sys.exit(1 if missed else 0)
+end()

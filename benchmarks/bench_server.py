@@ -17,20 +17,9 @@ import sys
 import threading
 import time
 
+from figures import end, figure, seen
+
 BUILD, WORK, AREA = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
-missed = 0
-
-
-def figure(name, value, sense, bar, unit, peer=""):
-    global missed
-    met = value >= bar if sense == ">=" else value <= bar
-    missed += not met
-    print(f"{name:<44} {value:>12.4g} {unit:<16} bar {sense} {bar:<10.4g} {'met' if met else 'MISSED':<6} "
-          f"{'peer: ' + peer if peer else ''}".rstrip(), flush=True)
-
-
-def seen(name, value, unit):
-    print(f"{name:<44} {value:>12.4g} {unit}", flush=True)
 
 
 class Server:
@@ -352,4 +341,4 @@ def api():
 
 
 {"scale": scale, "discovery": discovery, "desired": desired, "endtoend": endtoend, "api": api}[AREA]()
-sys.exit(1 if missed else 0)
+end()

@@ -101,13 +101,21 @@ int lens_read(struct arena *a, struct str text, struct lens *ret, struct err *e)
     return 0;
 }
 
-int lens_check(const struct lens *l, const struct value *user, struct err *e)
+int lens_data(struct arena *a, const struct value *schema, const struct value *defaults,
+              const struct value *user, const struct value **ret, struct err *e)
 {
-    SCOPED_ARENA(mem);
-    const struct value *data = l->defaults;
+    const struct value *data = defaults;
     if (user && user->kind != VALUE_MAP && user->kind != VALUE_NULL)
         return err_set(e, ERR_INVALID, "the data of a role is a map of its attributes");
     if (value_is(user, VALUE_MAP))
-        data = value_merge(&mem, data, user);
-    return schema_check(l->schema, schema_defaults(&mem, l->schema, data), e);
+        data = value_merge(a, data, user);
+    *ret = schema_defaults(a, schema, data);
+    return schema_check(schema, *ret, e);
+}
+
+int lens_check(const struct lens *l, const struct value *user, struct err *e)
+{
+    SCOPED_ARENA(mem);
+    const struct value *data;
+    return lens_data(&mem, l->schema, l->defaults, user, &data, e);
 }

@@ -35,6 +35,10 @@ struct lens {
 };
 /* The text stays the caller's; everything else is the arena's.  ERR_CORRUPT. */
 int lens_read(struct arena *a, struct str text, struct lens *ret, struct err *e);
+/* What a noderole is configured with: defaults, its own data over them, what schemas fill in;
+ * checked. user NULL: none.  ERR_INVALID with the pointer of the field in e->at. */
+int lens_data(struct arena *a, const struct value *schema, const struct value *defaults,
+              const struct value *user, const struct value **ret, struct err *e);
 /* May a noderole have these data of its own?  NULL: none.  ERR_INVALID with the pointer of the
  * field in e->at. */
 int lens_check(const struct lens *l, const struct value *user, struct err *e);

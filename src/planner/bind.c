@@ -14,7 +14,7 @@
 #include "base/digest.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "model/schema.h"
+#include "model/lens.h"
 
 const char *bind_why_name(enum bind_why w)
 {
@@ -46,19 +46,11 @@ void planner_pool_name(uint32_t deployment, struct str role, char ret[PLANNER_PO
 int planner_data(struct arena *a, const struct catalog_role *role, const struct value *user,
                  const struct value **ret_data, uint64_t *ret_digest, struct err *e)
 {
-    const struct value *data = role->defaults;
     SCOPED_BUF(text);
-
-    if (user && user->kind != VALUE_MAP && user->kind != VALUE_NULL)
-        return err_set(e, ERR_INVALID, "the data of a role is a map of its attributes");
-    if (value_is(user, VALUE_MAP))
-        data = value_merge(a, data, user);
-    data = schema_defaults(a, role->schema, data);
-    int r = schema_check(role->schema, data, e);
+    int r = lens_data(a, role->schema, role->defaults, user, ret_data, e);
     if (r < 0)
         return r;
-    json_write_canonical(&text, data);
-    *ret_data = data;
+    json_write_canonical(&text, *ret_data);
     *ret_digest = digest_64(text.data, text.len);
     return 0;
 }
