@@ -139,13 +139,12 @@ static void chain_draw(struct canvas *c, const struct value *chain)
         int64_t start = int_at(v, "start_ms", 0), end = int_at(v, "end_ms", start);
         text_duration_show((uint64_t)(start > before ? start - before : 0), wait);
         text_duration_show((uint64_t)(end - start), text);
-        pen_put(&c->pen, STYLE_PLAIN, "  %s", text_of(v, "name"));
-        pen_to(&c->pen, LABEL);
+        pen_put(&c->pen, STYLE_DIM, "%9s  ", text);
+        pen_put(&c->pen, STYLE_PLAIN, "%s", text_of(v, "name"));
+        pen_to(&c->pen, LABEL + 4);
         pen_put(&c->pen, STYLE_PLAIN, "%s", text_of(v, "node"));
-        pen_to(&c->pen, 2 * LABEL);
-        pen_put(&c->pen, STYLE_PLAIN, "%7s", text);
-        pen_put(&c->pen, STYLE_DIM, "  after %s of waiting  task %lld", wait,
-                (long long)int_at(v, "task", 0));
+        if (start > before)
+            pen_put(&c->pen, STYLE_DIM, "  waited %s", wait);
         pen_end(&c->pen);
         before = end;
     }
