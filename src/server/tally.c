@@ -7,8 +7,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/tally.h"
 
+#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/map.h"
 
@@ -40,6 +40,8 @@ struct tally {
     VEC(struct counted_op) ops;
     VEC(struct tally_count) answer;
 };
+
+static_assert(TASK_WAITING == 3, "the states of a task that is left come first");
 
 static enum place place_of(const struct task_view *v)
 {
@@ -207,12 +209,19 @@ void tally_free(struct tally *t)
     free(t);
 }
 
+/* Most changes: it got ready, it started.  Whatever else moves a task is told without a change of
+ * its state. */
+static bool still_left(const struct change *c)
+{
+    return c->from != c->to && c->from <= TASK_WAITING && c->to <= TASK_WAITING;
+}
+
 void tally_follow(struct tally *t, const struct anneal *a, const struct effects *fx)
 {
     look_at_new(t, a); /* before any change of a later one makes room for it */
     for (size_t i = 0; i < fx->changes.n; i++) {
         const struct change *c = &fx->changes.at[i];
-        if (c->table == ROWS_TASK)
+        if (c->table == ROWS_TASK && !still_left(c))
             look(t, a, c->id);
         else if (c->table == ROWS_NODEROLE)
             look_noderole(t, a, c->id);

@@ -178,6 +178,28 @@ static void test_end(struct rig *g, uint32_t op)
     ok(rig_int(g, "eta_ms") >= 0, "a second run is known from its beginning");
 }
 
+/* What is taken down leaves tasks that are nobody's; what they did is still told. */
+static void test_gone(struct rig *g, uint32_t op)
+{
+    uint32_t install = rig_task_of(g, "database", "db1.t", 0);
+    rig_result(g, install, OUTCOME_OK, 0, "", 0);
+    rig_result(g, install + 1, OUTCOME_OK, 0, "", 0);
+    check_tally(g, "after a run of its own");
+    rig_do(g, server_deployment_unbind, "CommitResult",
+           (struct rig_ask){.id = "system",
+                            .body = "{'bindings': [{'role': 'database', 'nodes': 'db1.t'}]}"});
+    rig_settle(g);
+    is_int(rig_noderole(g, "database", "db1.t"), 0, "the noderole is gone");
+    check_tally(g, "after a noderole went");
+    list(g, op, NULL, 4);
+    is_text(rig_text(g, "items.1.name"), "install-db", "its tasks are still known by name");
+    is_text(rig_text(g, "items.1.role"), "database", "and by role");
+    ok(value_is(rig_at(g, "items.1.state"), VALUE_NULL), "but have no state any more");
+    list(g, op, "{'state': 'DONE'}", 1);
+    rig_do(g, server_operation_timeline, "Timeline", (struct rig_ask){.id = rig_id(g, op)});
+    is_int(rig_at(g, "nodes.0.items")->n, 4, "the timeline has them too");
+}
+
 static void test_restart(struct rig *g, uint32_t op)
 {
     uint64_t key = 0;
@@ -205,6 +227,7 @@ int main(void)
     test_history(&g, op);
     test_timeline(&g, op);
     test_end(&g, op);
+    test_gone(&g, op);
     test_restart(&g, op);
     rig_close(&g);
     return tap_done();
