@@ -178,7 +178,10 @@ static bool old_scope(struct deploy *d, const struct graph_vertex *t, uint32_t n
     if (d->ask->force || d->own[node].failed ||
         !deploy_seen_find(d->own[node].seen, t->id, ret_common, &own))
         return false;
-    vars_set(d, d->old_vars, document(d, *ret_common), document(d, own));
+    if (!d->old.n || d->old_common != *ret_common || d->old_own != own)
+        vars_set(d, d->old_vars, document(d, *ret_common), document(d, own));
+    d->old_common = *ret_common;
+    d->old_own = own;
     d->old = (struct expr_scope){.vars = d->old_vars, .n = 3};
     return true;
 }
