@@ -303,6 +303,20 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, realm, FIX)                                                                             \
     X(U32, rev, DYN)                                                                               \
     X(TEXT, body, DYN)
+#define ROW_OVERLAY(X) /* a version of what lies over a task graph of the catalog */               \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U8, scope, FIX)       /* 0: a barclamp's, 1: a deployment's */                               \
+    X(TEXT, barclamp, FIX)  /* its name, "" of a deployment's */                                   \
+    X(U32, deployment, FIX) /* 0 of a barclamp's */                                                \
+    X(TEXT, graph, FIX)                                                                            \
+    X(U32, version, FIX) /* from 1, of its scope and graph */                                      \
+    X(U32, tasks, FIX)   /* vertices in the text */                                                \
+    X(TEXT, author, FIX)                                                                           \
+    X(U64, created_ms, FIX)                                                                        \
+    X(TEXT, message, FIX)                                                                          \
+    X(TEXT, text, FIX) /* a list of vertices, as it was given */
 #define ROW_IDEMPOTENT(X)                                                                          \
     X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -338,6 +352,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(TRIE, trie)                                                                                  \
     X(SNAPSHOT, snapshot)                                                                          \
     X(ROLE_STORE, role_store)                                                                      \
+    X(OVERLAY, overlay)                                                                            \
     X(PLAN, plan)                                                                                  \
     X(JOURNAL, journal)
 
@@ -425,6 +440,9 @@ struct row_snapshot {
 };
 struct row_role_store {
     ROW_ROLE_STORE(X)
+};
+struct row_overlay {
+    ROW_OVERLAY(X)
 };
 struct row_idempotent {
     ROW_IDEMPOTENT(X)

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "server/enact.h"
+#include "server/graphs.h"
 
 /* ---- catalog ---- */
 
@@ -63,6 +64,8 @@ int server_catalog_load(struct server *s, const struct server_call *c, struct se
     int rc = server_writable(s, e);
     if (rc >= 0)
         rc = catalog_from_files(files, number, &report, &cat, e);
+    if (rc >= 0)
+        rc = graphs_check_catalog(s, cat, e);
     if (rc >= 0) {
         uint64_t now = server_wall_ms();
         r->body = loaded_value(c->mem, cat, &report, origin, now);

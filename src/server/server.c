@@ -216,6 +216,7 @@ static void forget(struct server *s)
     inventory_done(&s->inv);
     desire_free(s->desire);
     hooks_free(s->hooks);
+    overlays_free(s->overlays);
     lease_free(s->lease);
     catalog_forget(s);
     free(s->catalog_origin);
@@ -226,6 +227,7 @@ static void forget(struct server *s)
     s->engine = NULL;
     s->desire = NULL;
     s->hooks = NULL;
+    s->overlays = NULL;
     s->lease = NULL;
     s->catalog_origin = NULL;
     s->ack_open = s->ack_flying = 0;
@@ -242,6 +244,11 @@ static void note_row(void *arg, enum row_table t, enum row_verb verb, const void
 {
     struct server *s = arg;
     commit_row(s->commit, t, verb, row);
+}
+
+static void overlay_row(void *arg, enum row_verb verb, const struct row_overlay *row)
+{
+    note_row(arg, ROWS_OVERLAY, verb, row);
 }
 
 /* Memory from rows; arms nothing. */
@@ -267,6 +274,9 @@ int server_restore(struct server *s, struct err *e)
     if ((r = desire_load(s->desire, s->store, e)) < 0)
         return r;
     if ((r = hook_stores_load(hook_stores_of(s), s->store, e)) < 0)
+        return r;
+    s->overlays = overlays_new(overlay_row, s);
+    if ((r = overlays_load(s->overlays, s->store, e)) < 0)
         return r;
     if (meta.catalog && (r = store_range(s->store, ROWS_CATALOG, meta.catalog, meta.catalog, false,
                                          1, load_catalog_row, s, e)) < 0)

@@ -20,6 +20,7 @@
 #include "server/desire.h"
 #include "server/hooks.h"
 #include "server/lease.h"
+#include "server/overlays.h"
 #include "server/server.h"
 #include "store/store.h"
 #include "sys/pool.h"
@@ -182,6 +183,7 @@ struct server {
     struct inventory inv;
     struct desire *desire; /* what is wanted */
     struct hooks *hooks;
+    struct overlays *overlays;  /* what lies over the task graphs of the catalog */
     struct data *data;          /* what can be made again of all this, for runs to see */
     struct catalog *catalog;    /* the newest generation; NULL: none loaded yet */
     struct catalog *builtin;    /* what is there before one is */
