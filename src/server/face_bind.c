@@ -16,25 +16,6 @@
 
 /* ---- catalog ---- */
 
-static struct value *report_value(struct arena *mem, const struct catalog_report *report)
-{
-    static const char *const severity[] = {"error", "warning", "note"};
-    struct value *list = value_list(mem);
-    for (size_t i = 0; i < report->entries.n; i++) {
-        const struct catalog_entry *en = &report->entries.at[i];
-        struct value *v = value_map(mem);
-        value_put_text(mem, v, "severity", severity[en->severity]);
-        value_put_text(mem, v, "at", en->err.at);
-        value_put_text(mem, v, "text", en->err.text);
-        if (en->err.line[0])
-            value_put_text(mem, v, "line", en->err.line);
-        if (en->err.hint[0])
-            value_put_text(mem, v, "hint", en->err.hint);
-        value_add(mem, list, v);
-    }
-    return list;
-}
-
 static struct value *loaded_value(struct arena *mem, const struct catalog *cat,
                                   const struct catalog_report *report, const char *origin,
                                   uint64_t at_ms)
@@ -49,7 +30,7 @@ static struct value *loaded_value(struct arena *mem, const struct catalog *cat,
     value_put_int(mem, v, "barclamps", cat->n_barclamps);
     value_put_int(mem, v, "roles", catalog_roles_written(cat));
     value_put_int(mem, v, "tasks", cat->n_tasks);
-    value_set(mem, v, "report", report_value(mem, report));
+    value_set(mem, v, "report", view_report(mem, report, 0));
     return v;
 }
 

@@ -239,13 +239,14 @@ int graphs_check(struct server *s, const struct catalog *cat, const struct graph
 static int misfit(struct server *s, const struct overlay_key *k, const struct overlay *v,
                   struct err *e)
 {
-    SCOPED_ARENA(mem);
-    const char *whose = k->scope == OVERLAY_DEPLOYMENT
-                            ? arena_printf(&mem, "deployment %s",
-                                           view_deployment_name(s, k->deployment))
-                            : arena_printf(&mem, "barclamp %s", k->barclamp.s);
-    err_wrap(e, "this catalog does not fit version %u of the overlay of %s", v->version, whose);
-    return err_hint(e, "set another overlay first, or [] for none: `anneal %s tasks-set`", whose);
+    bool own = k->scope == OVERLAY_DEPLOYMENT;
+    const char *noun = own ? "deployment" : "barclamp";
+    const char *name = own ? view_deployment_name(s, k->deployment) : k->barclamp.s;
+
+    err_wrap(e, "this catalog does not fit version %u of the overlay of %s %s", v->version, noun,
+             name);
+    return err_hint(e, "`anneal %s tasks-set %s FILE` sets another one; [] in the file is none",
+                    noun, name);
 }
 
 int graphs_check_catalog(struct server *s, const struct catalog *cat, struct err *e)
