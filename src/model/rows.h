@@ -316,7 +316,21 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(TEXT, author, FIX)                                                                           \
     X(U64, created_ms, FIX)                                                                        \
     X(TEXT, message, FIX)                                                                          \
-    X(TEXT, text, FIX) /* a list of vertices, as it was given */
+    X(TEXT, text, FIX)    /* a list of vertices, as it was given */
+#define ROW_DEPLOY_RUN(X) /* of a noderole with tasks of a graph: its last deploy */               \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U32, operation, DYN)                                                                         \
+    X(U8, no_op, DYN)                                                                              \
+    X(U64, common, DYN) /* documents that its conditions were decided by */                        \
+    X(U64, own, DYN)                                                                               \
+    X(TEXT, seen, DYN)    /* JSON: [[common, own, [task ...]] ...], at their last success */
+#define ROW_DEPLOY_DOC(X) /* such a document, each content once */                                 \
+    X(U64, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, text, FIX)
 #define ROW_IDEMPOTENT(X)                                                                          \
     X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -353,6 +367,8 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(SNAPSHOT, snapshot)                                                                          \
     X(ROLE_STORE, role_store)                                                                      \
     X(OVERLAY, overlay)                                                                            \
+    X(DEPLOY_RUN, deploy_run)                                                                      \
+    X(DEPLOY_DOC, deploy_doc)                                                                      \
     X(PLAN, plan)                                                                                  \
     X(JOURNAL, journal)
 
@@ -443,6 +459,12 @@ struct row_role_store {
 };
 struct row_overlay {
     ROW_OVERLAY(X)
+};
+struct row_deploy_run {
+    ROW_DEPLOY_RUN(X)
+};
+struct row_deploy_doc {
+    ROW_DEPLOY_DOC(X)
 };
 struct row_idempotent {
     ROW_IDEMPOTENT(X)

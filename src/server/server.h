@@ -157,6 +157,8 @@ bool server_is_ready(struct server *s);
     X(deployment_tasks_set)                                                                        \
     X(deployment_tasks_versions)                                                                   \
     X(deployment_tasks_diff)                                                                       \
+    X(deployment_deploy)                                                                           \
+    X(deployment_graph)                                                                            \
     X(noderole_list)                                                                               \
     X(noderole_get)                                                                                \
     X(noderole_data)                                                                               \
