@@ -190,8 +190,10 @@ int graph_overlay_new(const struct catalog *c, struct str graph, const struct gr
     for (size_t i = n_layers; i-- > 0;)
         layer_read(&x, &layers[i], c->n_files + (uint32_t)i);
     base_read(&x);
-    if (!x.l.limited)
+    if (!x.l.limited) {
+        catalog_group_roles(&x.l); /* a group must not have the name of a role */
         catalog_resolve_graphs(&x.l);
+    }
     if (!report->n_errors)
         catalog_order_graphs(&x.l);
     catalog_report_sort(report);

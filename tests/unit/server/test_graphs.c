@@ -34,7 +34,7 @@ static int load(struct rig *g, const char *const *files, bool dry)
 
 static const char *const site[] = {
     "site/barclamp.yaml",
-    "barclamp: site\nversion: 1.0.0\n",
+    "barclamp: site\nversion: 1.0.0\nroles: [{name: plain, jig: noop}]\n",
     "site/graphs/all.yaml",
     GROUP TASKS,
     "fuel/barclamp.yaml",
@@ -292,6 +292,8 @@ static void test_refusals(void)
     refuses(&g, server_deployment_tasks_set, "shop",
             "- {id: a, type: stage}\n- {id: a, type: stage}\n", ERR_EXISTS,
             "deployment_tasks of shop:2:3", "a");
+    refuses(&g, server_deployment_tasks_set, "shop", "- {id: plain, type: group}\n", ERR_EXISTS,
+            "deployment_tasks of shop:1:3", "plain");
     rig_refuse(&g, server_deployment_tasks_set, ERR_INVALID, "give `tasks`, a list, or `text`",
                ASK(.id = "shop", .body = "{}"));
     rig_refuse(&g, server_deployment_tasks_set, ERR_INVALID, "say the same in two ways",
