@@ -18,18 +18,30 @@ const struct catalog *overlay_catalog(const struct server *s)
     return s->catalog ? s->catalog : s->builtin;
 }
 
+/* As a folder of a catalog it would be read as something else: docs/rfc/04-catalog.md, section 1.
+ */
+static bool graph_is_folder(struct str name)
+{
+    static const char *const folders[] = {"graphs", "graph_overlays", "roles", "tasks"};
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (str_is(name, folders[i]))
+            return true;
+    return false;
+}
+
 /* The graph that the query or the body names. */
 static int graph_named(const struct value *from, const char *at, struct str *ret, struct err *e)
 {
     const struct value *named = value_get(from, "graph");
     struct str name = named ? value_as_str(named) : str_of(GRAPHS_DEFAULT);
 
-    if (!text_is_name(name)) {
+    if (!text_is_name(name) || graph_is_folder(name)) {
         err_set(e, ERR_INVALID, "\"%.*s\" cannot be the name of a graph",
                 (int)text_utf8_prefix(name.s, name.n < 64 ? name.n : 64), name.s);
         err_at(e, "%s", at);
         return err_hint(e,
-                        "lower-case letters, digits and . _ -, beginning with a letter or digit");
+                        "lower-case letters, digits and . _ -, beginning with a letter or digit; "
+                        "not graphs, graph_overlays, roles or tasks");
     }
     *ret = name;
     return 0;

@@ -223,6 +223,9 @@ static void test_versions(void)
                ASK(.id = "fule"));
     rig_refuse(&g, server_deployment_tasks, ERR_INVALID, "?graph | ",
                ASK(.id = "shop", .query = "{'graph': 'A b'}"));
+    rig_refuse(&g, server_deployment_tasks_set, ERR_INVALID,
+               "/graph | \"roles\" cannot be the name",
+               ASK(.id = "shop", .body = "{'graph': 'roles', 'tasks': []}"));
     rig_do(&g, server_deployment_delete, NULL, ASK(.id = "shop"));
     rig_do(&g, server_deployment_create, "Deployment", ASK(.body = "{'name': 'shop'}"));
     rig_restart(&g);
