@@ -450,6 +450,34 @@ static void test_export(void)
     rig_close(&g);
 }
 
+/* Folders within folders are not in the order of their barclamps. */
+static void test_export_nested(void)
+{
+    static const char *const nested[] = {"site/barclamp.yaml",
+                                         "barclamp: site\n",
+                                         "site/deep/barclamp.yaml",
+                                         "barclamp: deep\n",
+                                         "site/graphs/all.yaml",
+                                         GROUP "- {id: make, type: shell, role: '*'}\n",
+                                         NULL};
+    struct rig g;
+
+    rig_open(&g);
+    ok(load(&g, nested, false) >= 0, "a barclamp below another: %s %s", g.err.at, g.err.text);
+    rig_do(&g, server_deployment_create, "Deployment", ASK(.body = "{'name': 'shop'}"));
+    sets(&g, server_barclamp_tasks_set, "deep",
+         "- {id: make, type: shell, role: '*', parameters: {cmd: deep}}\n"
+         "- {id: extra, type: shell, role: '*', parameters: {cmd: deep}}\n",
+         1);
+    sets(&g, server_barclamp_tasks_set, "site",
+         "- {id: extra, type: shell, role: '*', parameters: {cmd: site}}\n"
+         "- {id: other, type: shell, role: '*', parameters: {cmd: site}}\n",
+         1);
+    is_text(graph_of(&g, "shop", "default"), "make extra other web", "deep lies over site");
+    exports(&g, "shop", "default", 2);
+    rig_close(&g);
+}
+
 int main(void)
 {
     test_layers();
@@ -458,5 +486,6 @@ int main(void)
     test_refusals();
     test_catalogs();
     test_export();
+    test_export_nested();
     return tap_done();
 }
