@@ -150,6 +150,15 @@ static int graph_missing(struct server *s, const struct catalog *cat, struct str
     return rc;
 }
 
+static int layers_merge(struct server *s, const struct catalog *cat, struct str graph,
+                        const struct graph_layer *layers, size_t n, struct catalog_report *report,
+                        struct graph_overlay **ret, struct err *e)
+{
+    if (n == 0 && !catalog_graph_get(cat, graph))
+        return graph_missing(s, cat, graph, e);
+    return graph_overlay_new(cat, graph, layers, n, report, ret, e);
+}
+
 int graphs_merge(struct server *s, const struct catalog *cat, uint32_t deployment, struct str graph,
                  const struct graphs_trial *trial, struct catalog_report *report,
                  struct graph_overlay **ret, struct err *e)
@@ -158,12 +167,7 @@ int graphs_merge(struct server *s, const struct catalog *cat, uint32_t deploymen
     const struct graph_layer *layers;
     size_t n;
     int rc = graphs_layers(s, cat, deployment, graph, trial, &mem, &layers, &n, e);
-
-    if (rc < 0)
-        return rc;
-    if (n == 0 && !catalog_graph_get(cat, graph))
-        return graph_missing(s, cat, graph, e);
-    return graph_overlay_new(cat, graph, layers, n, report, ret, e);
+    return rc < 0 ? rc : layers_merge(s, cat, graph, layers, n, report, ret, e);
 }
 
 int graphs_of(struct server *s, const struct catalog *cat, uint32_t deployment, struct str graph,
@@ -180,17 +184,19 @@ int graphs_find(struct server *s, const struct catalog *cat, uint32_t deployment
                 struct err *e)
 {
     const struct catalog_graph *plain = catalog_graph_get(cat, graph);
-    struct graph_overlay *own;
+    struct catalog_report report = {0};
+    struct graph_overlay *own = NULL;
+    const struct graph_layer *layers;
+    size_t n;
+    SCOPED_ARENA(mem);
+    int rc = graphs_layers(s, cat, deployment, graph, NULL, &mem, &layers, &n, e);
 
-    if (plain && !overlays_any(s->overlays, &graph)) {
-        *ret_graph = plain;
-        *ret_own = NULL;
-        return 0;
-    }
-    int rc = graphs_of(s, cat, deployment, graph, &own, e);
+    if (rc >= 0 && (n || !plain))
+        rc = layers_merge(s, cat, graph, layers, n, &report, &own, e);
+    catalog_report_done(&report);
     if (rc < 0)
         return rc;
-    *ret_graph = &own->graph;
+    *ret_graph = own ? &own->graph : plain;
     *ret_own = own;
     return 0;
 }

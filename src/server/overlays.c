@@ -157,18 +157,6 @@ bool overlays_pile(const struct overlays *all, size_t i, struct overlay_key *ret
     return true;
 }
 
-bool overlays_any(const struct overlays *all, const struct str *graph)
-{
-    for (size_t i = 0; i < all->piles.n; i++) {
-        struct overlay_key k;
-        const struct overlay *newest;
-        if (overlays_pile(all, i, &k, &newest) && newest->tasks &&
-            (!graph || str_eq(k.graph, *graph)))
-            return true;
-    }
-    return false;
-}
-
 /* --- rows --- */
 
 static void row_tell(struct overlays *all, const struct pile *p, const struct overlay *v,

@@ -52,8 +52,6 @@ const struct overlay *overlays_version(const struct overlays *all, const struct 
 /* Versions that are kept, oldest first; 0: none. */
 uint32_t overlays_versions(const struct overlays *all, const struct overlay_key *k,
                            const struct overlay **ret_first);
-/* Is something in force over this graph, whoever laid it there?  graph NULL: over any. */
-bool overlays_any(const struct overlays *all, const struct str *graph);
 
 /* All piles, in the order in which they came to be: 0 up to overlays_piles(), those of deployments
  * that are gone are passed over.  False: none is there. */

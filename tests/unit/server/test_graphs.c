@@ -134,6 +134,10 @@ static void test_layers(void)
     is_text(graph_of(&g, "shop", "default"), "deploy check net+ web prepare",
             "what lies above comes first");
     is_text(graph_of(&g, "depot", "default"), "net+ web prepare deploy", "others are as before");
+    is_int(graphs_find(g.server, g.server->catalog, 3, str_of("default"), &plain, &own, &g.err), 0,
+           "theirs is found");
+    ok(!own && plain == catalog_graph_get(g.server->catalog, str_of("default")),
+       "and is the catalog's own");
     is_int(graphs_find(g.server, g.server->catalog, 2, str_of("default"), &plain, &own, &g.err), 0,
            "it is found");
     ok(own && plain == &own->graph, "as a graph of its own");

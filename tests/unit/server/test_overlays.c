@@ -86,7 +86,7 @@ static void test_versions(void)
 
     bench_open(&b);
     ok(!overlays_newest(b.all, &d7) && overlays_versions(b.all, &d7, &first) == 0 &&
-           !overlays_any(b.all, NULL),
+           overlays_piles(b.all) == 0,
        "nothing is there at first");
     is_int(put(&b, d7, "one", 1, 1, 0), 1, "the first of a deployment is version 1");
     is_int(put(&b, d7, "two", 2, 2, 0), 2, "the next is version 2");
@@ -102,9 +102,7 @@ static void test_versions(void)
        "what is durable has its text in the store only");
     ok(!overlays_version(b.all, &d7, 0) && !overlays_version(b.all, &d7, 4),
        "there are no versions beside these");
-    ok(overlays_any(b.all, &bw.graph) && overlays_any(b.all, &other.graph) &&
-           !overlays_any(b.all, &(struct str){"none", 4}),
-       "over which graphs something lies");
+    is_int((int)overlays_piles(b.all), 3, "one pile for each of them and each graph");
     bench_close(&b);
 }
 
