@@ -129,8 +129,7 @@ static int carriers_bind(struct deploy *d, const struct server_call *c, struct e
     VEC(struct bind_item) items = {0};
     int rc = 0;
     for (uint32_t i = 0; i <= w->n_nodes; i++) {
-        uint32_t end = i < w->n_nodes ? w->base[i + 1] : w->n_stages + w->n_tasks;
-        if (end > w->base[i] && d->first_member[i] == WEAVE_NONE && d->node_ids.at[i])
+        if (w->base[i + 1] > w->base[i] && d->first_member[i] == WEAVE_NONE && d->node_ids.at[i])
             vec_push(&items,
                      ((struct bind_item){str_of(CATALOG_CARRIER), d->node_ids.at[i], NULL}));
     }

@@ -76,6 +76,7 @@ struct deploy {
     uint64_t old_common, old_own; /* documents that old_vars are of */
     /* deploy_params.c */
     struct deploy_params **params; /* by vertex of the graph, NULL: not looked at yet */
+    uint32_t *priorities;          /* by vertex of the weave, NULL: not asked for yet */
 };
 int deploy_begin(struct deploy *d, struct server *s, struct arena *mem,
                  const struct deploy_request *ask, const struct catalog_graph *graph,
@@ -106,6 +107,8 @@ void deploy_scopes_end(struct deploy *d);
 /* deploy_params.c */
 int deploy_parameters(void *ctx, uint32_t task, uint32_t node, const struct value **ret,
                       struct err *e);
+/* A node's part of the graph and its settings, as JSON. */
+int deploy_node_file(struct deploy *d, uint32_t node, struct buf *text, struct err *e);
 
 /* --- what was deployed --- */
 

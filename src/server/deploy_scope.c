@@ -2,9 +2,9 @@
  *
  * `common` is what is said of the deployment as a whole: the data of its role CATALOG_CARRIER.
  * `data` is that, with what the noderoles of the node see laid over it, `uid`, `name` and `fqdn`
- * unless they say otherwise, and its names as `roles`; `node` is the node's own part.  The old ones are made of the documents that a task
- * was deployed with; where a document is the same its very value is taken, so that nothing has to
- * be compared.
+ * unless they say otherwise, and its names as `roles`; `node` is the node's own part.  The old ones
+ * are made of the documents that a task was deployed with; where a document is the same its very
+ * value is taken, so that nothing has to be compared.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
@@ -44,8 +44,7 @@ static int own_data(struct deploy *d, struct data_look *look, uint32_t node, str
 {
     struct deploy_own *o = &d->own[node];
     const char *name = view_node_name(d->server, d->node_ids.at[node]);
-    struct value *base = value_map(d->mem), *names = value_list(d->mem),
-                 *roles = value_map(d->mem);
+    struct value *base = value_map(d->mem), *names = value_list(d->mem), *roles = value_map(d->mem);
     const struct value *own = base;
     int rc = 0;
     value_put_text(d->mem, base, "uid", name); /* as the file of a node calls it */
