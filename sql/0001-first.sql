@@ -333,6 +333,22 @@ CREATE TABLE role_store (
     body TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE overlay (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    scope INTEGER NOT NULL CHECK (scope BETWEEN 0 AND 1),
+    barclamp TEXT NOT NULL,
+    deployment INTEGER NOT NULL,
+    graph TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    tasks INTEGER NOT NULL,
+    author TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    message TEXT NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+
 -- Of a noderole with tasks of a graph: its last deploy, and what its tasks saw when they last
 -- succeeded.
 CREATE TABLE deploy_run (

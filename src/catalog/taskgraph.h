@@ -120,7 +120,7 @@ int graph_cross_read(struct arena *a, struct graph_patterns *p, const struct val
 /* --- overlays --- */
 
 /* Whole vertices by id over those of a catalog: docs/rfc/07-task-graphs.md, section 8. */
-enum { GRAPH_MAX_LAYERS = 16 };
+enum { GRAPH_MAX_LAYERS = 1024 };
 struct graph_layer {
     const char *name;             /* for places: "deployment_tasks of d" */
     struct str text;              /* as it was given, for the lines of faults; may be empty */

@@ -277,6 +277,20 @@ static int stdin_read(struct cli *c, struct buf *b, struct err *e)
     return 0;
 }
 
+int cli_read_text(struct cli *c, const char *file, struct str *ret, struct err *e)
+{
+    SCOPED_BUF(b);
+    bool from_stdin = !strcmp(file, "-");
+    int rc = from_stdin ? stdin_read(c, &b, e) : fs_read(file, DATA_MAX, &b, e);
+    if (rc)
+        return rc;
+    if (!text_utf8_valid(buf_str(&b).s, b.len))
+        return err_set(e, ERR_INVALID, "%s is not UTF-8 text",
+                       from_stdin ? "standard input" : file);
+    *ret = (struct str){arena_strndup(&c->mem, buf_str(&b).s, b.len), b.len};
+    return 0;
+}
+
 int cli_read_data(struct cli *c, const char *file, const struct value **ret_v, struct err *e)
 {
     SCOPED_BUF(b);

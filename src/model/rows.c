@@ -89,6 +89,9 @@ static const struct row_column snapshot_columns[] = {ROW_SNAPSHOT(X)};
 #define X(type, name, role) COLUMN(row_role_store, type, name, role)
 static const struct row_column role_store_columns[] = {ROW_ROLE_STORE(X)};
 #undef X
+#define X(type, name, role) COLUMN(row_overlay, type, name, role)
+static const struct row_column overlay_columns[] = {ROW_OVERLAY(X)};
+#undef X
 #define X(type, name, role) COLUMN(row_deploy_run, type, name, role)
 static const struct row_column deploy_run_columns[] = {ROW_DEPLOY_RUN(X)};
 #undef X

@@ -310,6 +310,20 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, realm, FIX)                                                                             \
     X(U32, rev, DYN)                                                                               \
     X(TEXT, body, DYN)
+#define ROW_OVERLAY(X) /* a version of what lies over a task graph of the catalog */               \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U8, scope, FIX)       /* 0: a barclamp's, 1: a deployment's */                               \
+    X(TEXT, barclamp, FIX)  /* its name, "" of a deployment's */                                   \
+    X(U32, deployment, FIX) /* 0 of a barclamp's */                                                \
+    X(TEXT, graph, FIX)                                                                            \
+    X(U32, version, FIX) /* from 1, of its scope and graph */                                      \
+    X(U32, tasks, FIX)   /* vertices in the text */                                                \
+    X(TEXT, author, FIX)                                                                           \
+    X(U64, created_ms, FIX)                                                                        \
+    X(TEXT, message, FIX)                                                                          \
+    X(TEXT, text, FIX)    /* a list of vertices, as it was given */
 #define ROW_DEPLOY_RUN(X) /* of a noderole with tasks of a graph: its last deploy */               \
     X(U32, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -318,7 +332,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U8, no_op, DYN)                                                                              \
     X(U64, common, DYN) /* documents that its conditions were decided by */                        \
     X(U64, own, DYN)                                                                               \
-    X(TEXT, seen, DYN) /* JSON: [[common, own, [task ...]] ...], at their last success */
+    X(TEXT, seen, DYN)    /* JSON: [[common, own, [task ...]] ...], at their last success */
 #define ROW_DEPLOY_DOC(X) /* such a document, each content once */                                 \
     X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -359,6 +373,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(TRIE, trie)                                                                                  \
     X(SNAPSHOT, snapshot)                                                                          \
     X(ROLE_STORE, role_store)                                                                      \
+    X(OVERLAY, overlay)                                                                            \
     X(PACE, pace)                                                                                  \
     X(DEPLOY_RUN, deploy_run)                                                                      \
     X(DEPLOY_DOC, deploy_doc)                                                                      \
@@ -452,6 +467,9 @@ struct row_snapshot {
 };
 struct row_role_store {
     ROW_ROLE_STORE(X)
+};
+struct row_overlay {
+    ROW_OVERLAY(X)
 };
 struct row_deploy_run {
     ROW_DEPLOY_RUN(X)

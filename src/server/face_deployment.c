@@ -214,6 +214,7 @@ int server_deployment_delete(struct server *s, const struct server_call *c, stru
     commit_row(s->commit, ROWS_DEPLOYMENT, ROW_DELETE, &row);
     face_deployment_changed(s, c, id, "deleted");
     desire_forget(s->desire, id);
+    overlays_forget(s->overlays, id);
     s->inv.deployments.at[id].gone = true;
     strmap_del(&s->inv.deployment_by_name, str_of(s->inv.deployments.at[id].name));
     r->group = commit_open_group(s->commit);

@@ -225,6 +225,7 @@ static void forget(struct server *s)
     tally_free(s->tally);
     desire_free(s->desire);
     hooks_free(s->hooks);
+    overlays_free(s->overlays);
     lease_free(s->lease);
     catalog_forget(s);
     free(s->catalog_origin);
@@ -239,6 +240,7 @@ static void forget(struct server *s)
     s->tally = NULL;
     s->desire = NULL;
     s->hooks = NULL;
+    s->overlays = NULL;
     s->lease = NULL;
     s->catalog_origin = NULL;
     s->ack_open = s->ack_flying = 0;
@@ -255,6 +257,11 @@ static void note_row(void *arg, enum row_table t, enum row_verb verb, const void
 {
     struct server *s = arg;
     commit_row(s->commit, t, verb, row);
+}
+
+static void overlay_row(void *arg, enum row_verb verb, const struct row_overlay *row)
+{
+    note_row(arg, ROWS_OVERLAY, verb, row);
 }
 
 /* Memory from rows; arms nothing. */
@@ -284,6 +291,9 @@ int server_restore(struct server *s, struct err *e)
     if ((r = desire_load(s->desire, s->store, e)) < 0)
         return r;
     if ((r = hook_stores_load(hook_stores_of(s), s->store, e)) < 0)
+        return r;
+    s->overlays = overlays_new(overlay_row, s);
+    if ((r = overlays_load(s->overlays, s->store, e)) < 0)
         return r;
     s->deploys = deploys_new();
     if ((r = deploys_load(s, e)) < 0)

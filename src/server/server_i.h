@@ -20,6 +20,7 @@
 #include "server/desire.h"
 #include "server/hooks.h"
 #include "server/lease.h"
+#include "server/overlays.h"
 #include "server/server.h"
 #include "store/store.h"
 #include "sys/pool.h"
@@ -183,6 +184,7 @@ struct server {
     struct tally *tally;   /* how many of what operations have */
     struct desire *desire; /* what is wanted */
     struct hooks *hooks;
+    struct overlays *overlays;  /* what lies over the task graphs of the catalog */
     struct deploys *deploys;    /* deploy.h: what tasks of graphs saw */
     struct data *data;          /* what can be made again of all this, for runs to see */
     struct catalog *catalog;    /* the newest generation; NULL: none loaded yet */
@@ -454,6 +456,9 @@ uint64_t view_task_rev(const struct task_view *v);
 struct value *view_attempt(struct server *s, struct arena *a, const struct row_attempt *r);
 struct value *view_barclamp(struct server *s, struct arena *a, uint32_t index);
 struct value *view_catalog(struct server *s, struct arena *a); /* the live generation */
+/* Findings of files from that number on; notes go with what they explain. */
+struct value *view_report(struct arena *mem, const struct catalog_report *report,
+                          uint32_t from_file);
 
 /* face_util.c: as face_not_found(), with the nearest name of a map (NULL: none known). */
 int face_not_found_near(struct err *e, const char *what, const char *name,
