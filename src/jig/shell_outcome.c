@@ -49,7 +49,8 @@ static bool judge_refusal(const struct jig_run *run, struct jig_result *r)
     int order = found > 0 ? runlock_order(&rec, &run->id) : -1;
     if (order == 0 && rec.runner == proc_pid(run->proc) && rec.state != RUN_HELD)
         return false; /* ours: the program itself exited so */
-    if (order == 0 && rec.state != RUN_HELD) {
+    bool same = found > 0 && rec.attempt == run->id.attempt && rec.ask == run->id.ask;
+    if (same && (order > 0 || (order == 0 && rec.state != RUN_HELD))) {
         r->outcome = OUTCOME_LOST;
         SAY(r, "this attempt was started before and its end was not seen");
     } else if (order > 0) {

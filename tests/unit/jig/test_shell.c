@@ -166,6 +166,15 @@ static void test_records(struct bench *b)
     b->attempt = 5;
     is_int(bench_run(b, "shell", "{\"script\":\"exit 0\"}"), OUTCOME_LOST,
            "attempt 5 is lost: it was started, by somebody else");
+    rec.step = 2;
+    is_int(runlock_write(fd, &rec), 0, "a record of its third step");
+    b->step = 1;
+    is_int(bench_run(b, "shell", "{\"script\":\"exit 0\"}"), OUTCOME_LOST,
+           "its second one is lost: it was started too");
+    b->step = 3;
+    is_int(bench_run(b, "shell", "{\"script\":\"exit 3\"}"), OUTCOME_FAILED, "the fourth may run");
+    is_int(bench_run(b, "shell", "{\"script\":\"exit 0\"}"), OUTCOME_LOST, "once");
+    b->step = rec.step = 0;
     rec.state = RUN_HELD;
     is_int(runlock_write(fd, &rec), 0, "a record of attempt 5, never started");
     is_int(bench_run(b, "shell", "{\"script\":\"exit 0\"}"), OUTCOME_OK, "then it may run");
