@@ -21,6 +21,7 @@ static const char catalog_text[] =
 
 static char seen_tests[256]; /* of the last TASK */
 static bool seen_sound;      /* its digest is right */
+static bool seen_no_op;
 
 static void on_message(struct rig *g, const struct taskmsg *m)
 {
@@ -30,7 +31,8 @@ static void on_message(struct rig *g, const struct taskmsg *m)
         return;
     snprintf(seen_tests, sizeof seen_tests, "%.*s", (int)m->tests.n, m->tests.n ? m->tests.s : "");
     taskmsg_digest(m, digest);
-    seen_sound = str_is(m->digest, digest) && !m->no_op;
+    seen_sound = str_is(m->digest, digest);
+    seen_no_op = m->no_op;
 }
 
 static void answer(struct rig *g, uint32_t task, enum outcome outcome, enum phase phase,
@@ -118,6 +120,28 @@ static void test_passed(struct rig *g, uint32_t task)
     shows(g, id, "DONE", "");
 }
 
+/* What a definition's body says, as the inventory keeps it and the next dispatch sends it. */
+static void test_no_op(struct rig *g, uint32_t task)
+{
+    static const char *const bodies[] = {"{\"type\":\"test\",\"params\":{},\"no_op\":true}",
+                                         "{\"type\":\"test\",\"params\":{},\"no_op\":false}",
+                                         "{\"type\":\"test\",\"params\":{},\"no_op\":1}"};
+    for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+        struct inventory v = {0};
+        struct plan_def d = {.name = str_of("a"), .role = str_of("r"), .body = str_of(bodies[i])};
+        inventory_add_plan(&v, &(struct plan){.defs = &d, .n_defs = 1, .base_def = 1});
+        is_int(v.defs.at[1].no_op, i == 0, "%s: no_op", bodies[i]);
+        is_text(v.defs.at[1].tests, "", "%s: no tests", bodies[i]);
+        inventory_done(&v);
+    }
+    struct task_view t = {0};
+    (void)anneal_task(g->server->engine, task, &t);
+    g->server->inv.defs.at[t.def].no_op = true;
+    rig_do(g, server_noderole_rerun, NULL, (struct rig_ask){.id = rig_id(g, t.noderole)});
+    rig_settle(g);
+    ok(seen_no_op && seen_sound, "that it is a no-op is sent along, and covered by the digest");
+}
+
 int main(void)
 {
     struct rig g;
@@ -131,6 +155,7 @@ int main(void)
     test_before(&g, task);
     test_after(&g, task);
     test_passed(&g, task);
+    test_no_op(&g, task);
     rig_close(&g);
     return tap_done();
 }
