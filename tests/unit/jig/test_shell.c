@@ -238,6 +238,14 @@ static void test_cancel(struct bench *b)
     is_int(bench_run(b, "shell", "{\"script\":\"echo $PPID; exec sleep 1000\"}"), OUTCOME_LOST,
            "if a stranger kills the runner, nobody knows");
     has_text(b->r.text, "the runner was ended by signal 9", "but that");
+    for (b->attempt = 6; b->attempt < 16; b->attempt++) {
+        b->on_log = NULL;
+        is_int(bench_start(b, "shell", "{\"script\":\"exec sleep 1000\"}", ""), 0, "one more");
+        b->jig->cancel(b->run, 60000);
+        bench_end(b);
+        is_int(b->r.outcome, OUTCOME_CANCELLED, "cancelled at once, before its runner is ready: %s",
+               b->r.text);
+    }
     b->attempt = 1;
 }
 
