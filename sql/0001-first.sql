@@ -322,6 +322,26 @@ CREATE TABLE role_store (
     body TEXT NOT NULL
 ) STRICT;
 
+-- Of a noderole with tasks of a graph: its last deploy, and what its tasks saw when they last
+-- succeeded.
+CREATE TABLE deploy_run (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    operation INTEGER NOT NULL,
+    no_op INTEGER NOT NULL,
+    common INTEGER NOT NULL,
+    own INTEGER NOT NULL,
+    seen TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE deploy_doc (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE idempotent (
     id INTEGER PRIMARY KEY,
     tenant INTEGER NOT NULL,

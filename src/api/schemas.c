@@ -26,6 +26,7 @@ static const char *const task_states[] = {TASK_STATES(X)};
 static const char *const alive_states[] = {ALIVE_STATES(X)};
 static const char *const operation_states[] = {OPERATION_STATES(X)};
 static const char *const repeats[] = {REPEATS(X)};
+static const char *const rules[] = {TASK_RULES(X)};
 static const char *const reaches[] = {REACHES(X)};
 static const char *const classes[] = {CLASSES(X)};
 static const char *const targets[] = {TARGETS(X)};
@@ -54,6 +55,7 @@ static const struct enum_component enum_components[] = {
     {"AliveState", WORDS(alive_states)},
     {"OperationState", WORDS(operation_states)},
     {"Repeat", WORDS(repeats)},
+    {"TaskRule", WORDS(rules)},
     {"Reach", WORDS(reaches)},
     {"Class", WORDS(classes)},
     {"Target", WORDS(targets)},

@@ -216,7 +216,7 @@ void catalog_resolve_actions(struct load *l, uint32_t role, uint32_t noop)
         n = 1; /* what it does is not known, and it is never bound */
         actions[0].n_steps = 0;
     }
-    if (!r->at)
+    if (!r->at && !r->role.group)
         actions[0].name = str_of("converge"); /* built in: nothing to run */
     else if (!actions[0].n_steps)
         actions[0] = action_noop(l, noop);

@@ -31,6 +31,10 @@
  * It is in every generation; one that defines a role called so replaces the one that is built in,
  * which has nothing to run. */
 #define CATALOG_MACHINE "machine"
+/* Roles that come with task graphs (graph_role.c): of the node that `master` means, and of what no
+ * group owns. */
+#define CATALOG_MASTER  "master"
+#define CATALOG_CARRIER "task-graph"
 
 enum { /* what a user may size */
        CATALOG_MAX_FILES = 20000,
@@ -205,6 +209,7 @@ struct catalog_role {
     const struct catalog_action *actions; /* the first is converge and always there */
     uint32_t n_actions;
     struct catalog_where where;
+    bool group; /* of task graphs: `deploy` gives its noderoles their tasks */
     const char *fault; /* a role of a lenient barclamp that cannot be bound, and why; NULL: sound */
     struct catalog_where fault_where;
 };

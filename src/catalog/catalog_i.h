@@ -85,6 +85,7 @@ struct load {
     struct catalog_role *excused;              /* whose faults are warnings now; NULL: nobody's */
     uint64_t n_faults;                         /* errors, excused or not */
     const struct value *no_schema, *no_values; /* of every role without attributes */
+    const struct value *any_schema;            /* of groups */
     VEC(struct catalog_barclamp) barclamps;
     VEC(struct load_jig) jigs;
     VEC(struct catalog_pool) pools;
@@ -170,6 +171,8 @@ void catalog_builtin_jigs(struct load *l);
 void catalog_read_role(struct load *l, const struct value *v);
 /* The role CATALOG_MACHINE, unless one was read. */
 void catalog_builtin_machine(struct load *l);
+/* Those of task graphs (graph_role.c); when everything has been read. */
+void catalog_group_roles(struct load *l);
 /* A map, or a list of maps, each read by one(). */
 void catalog_read_each(struct load *l, const struct value *v, const char *what, bool single,
                        void (*one)(struct load *l, const struct value *v));

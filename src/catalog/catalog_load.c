@@ -286,6 +286,9 @@ static void load_init(struct load *l, struct catalog *c)
     value_put_text(l->mem, closed, "type", "object");
     value_put_bool(l->mem, closed, "additionalProperties", false);
     l->no_schema = closed;
+    struct value *any = value_map(l->mem);
+    value_put_text(l->mem, any, "type", "object");
+    l->any_schema = any;
     l->no_values = value_map(l->mem);
     l->patterns = graph_patterns_new();
 }

@@ -149,7 +149,7 @@ static void resolve_role_jig(struct load *l, struct load_role *r)
 {
     uintptr_t noop = 0;
 
-    if (!r->at)
+    if (!r->at && !r->role.group)
         return; /* built in */
     if (r->jig.at) {
         r->role.jig = r->jig.name.n ? jig_find(l, &r->jig, "jig") : CATALOG_NONE;
@@ -274,6 +274,7 @@ void catalog_resolve(struct load *l)
     catalog_builtin_jigs(l);
     uint32_t noop = catalog_builtin_noop(l);
     catalog_builtin_machine(l);
+    catalog_group_roles(l);
 
     name_roles(l);
     name_provided(l);

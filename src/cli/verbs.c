@@ -210,6 +210,41 @@ const struct cli_verb cli_verbs[] = {
      .examples = "anneal deployment bind prod database=db1.example.org web='web*' --dry-run\n"
                  "anneal deployment bind prod web='rack=3' --data web.yaml --wait"},
 
+    {"deployment", "deploy", "run a task graph on its nodes", cmd_deployment_deploy, W,
+     .routes = "POST /v1/deployments/{deployment}/deploy",
+     .args = {A_DEPL},
+     .opts = OPTS(OPT("graph", "NAME", KIND_TEXT, "which of its graphs; default: default"),
+                  MANY("start", "TASK", KIND_TEXT, "from there on: task, task/node, a stage"),
+                  MANY("end", "TASK", KIND_TEXT, "up to there"),
+                  MANY("only", "TASK", KIND_TEXT, "these tasks only"),
+                  MANY("skip", "TASK", KIND_TEXT, "all but these"),
+                  OPT("on", "SELECTOR", KIND_SELECTOR, "on these nodes only"),
+                  MANY("event", "NAME", KIND_TEXT,
+                       "on nodes deployed before, what is to run again for this"),
+                  FLAG("force", 0, "as if nothing had been deployed before"),
+                  FLAG("no-op", 0, "run it, and change nothing on the nodes"),
+                  FLAG("limit-circles", 0, "a strategy that dependencies contradict is a limit"),
+                  FLAG("dry-run", 'n', "show what would run, change nothing"),
+                  PICK("class", "CLASS", classes, "how urgent it is"),
+                  OPT("title", "TEXT", KIND_TEXT, "a title for the operation")),
+     .about = "The graph is woven over the nodes bound to its groups, checked whole, and run as "
+              "one operation.  Conditions leave out what has not changed since a task last "
+              "succeeded; what is left out keeps its place in the order.  A word that matches "
+              "nothing is an error.  `anneal operation cancel`, `resume` and `retry` stop it and "
+              "go on.",
+     .examples = "anneal deployment deploy prod --dry-run\n"
+                 "anneal deployment deploy prod --start netconfig --on rack=3 --wait"},
+    {"deployment", "graph", "show its task graph", cmd_deployment_graph, S,
+     .routes = "GET /v1/deployments/{deployment}/graph",
+     .args = {A_DEPL},
+     .opts = OPTS(OPT("graph", "NAME", KIND_TEXT, "which of its graphs; default: default"),
+                  PICK("format", "FORMAT", "tasks|dot|stages|roles", "in which form"),
+                  OPT("node-file", "NODE", KIND_NODE,
+                      "this node's part, as the file that a node gets")),
+     .about = "roles is the graph as it is written, for dot(1); dot is the whole, task by task; "
+              "stages lists what runs before which stage.",
+     .examples = "anneal deployment graph prod --format roles | dot -Tsvg > graph.svg"},
+
     {"deployment", "unbind", "take roles off nodes", cmd_deployment_unbind, W,
      .routes = "POST /v1/deployments/{deployment}/unbind",
      .args = {A_DEPL,

@@ -146,6 +146,8 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(deployment_set)                                                                              \
     X(deployment_delete)                                                                           \
     X(deployment_history)                                                                          \
+    X(deployment_deploy)                                                                           \
+    X(deployment_graph)                                                                            \
     X(deployment_bind)                                                                             \
     X(deployment_unbind)                                                                           \
     X(deployment_propose)                                                                          \

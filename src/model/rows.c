@@ -89,6 +89,12 @@ static const struct row_column snapshot_columns[] = {ROW_SNAPSHOT(X)};
 #define X(type, name, role) COLUMN(row_role_store, type, name, role)
 static const struct row_column role_store_columns[] = {ROW_ROLE_STORE(X)};
 #undef X
+#define X(type, name, role) COLUMN(row_deploy_run, type, name, role)
+static const struct row_column deploy_run_columns[] = {ROW_DEPLOY_RUN(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_deploy_doc, type, name, role)
+static const struct row_column deploy_doc_columns[] = {ROW_DEPLOY_DOC(X)};
+#undef X
 #define X(type, name, role) COLUMN(row_idempotent, type, name, role)
 static const struct row_column idempotent_columns[] = {ROW_IDEMPOTENT(X)};
 #undef X

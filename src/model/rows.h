@@ -304,6 +304,20 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, realm, FIX)                                                                             \
     X(U32, rev, DYN)                                                                               \
     X(TEXT, body, DYN)
+#define ROW_DEPLOY_RUN(X) /* of a noderole with tasks of a graph: its last deploy */               \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U32, operation, DYN)                                                                         \
+    X(U8, no_op, DYN)                                                                              \
+    X(U64, common, DYN) /* documents that its conditions were decided by */                        \
+    X(U64, own, DYN)                                                                               \
+    X(TEXT, seen, DYN) /* JSON: [[common, own, [task ...]] ...], at their last success */
+#define ROW_DEPLOY_DOC(X) /* such a document, each content once */                                 \
+    X(U64, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, text, FIX)
 #define ROW_IDEMPOTENT(X)                                                                          \
     X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -339,6 +353,8 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(TRIE, trie)                                                                                  \
     X(SNAPSHOT, snapshot)                                                                          \
     X(ROLE_STORE, role_store)                                                                      \
+    X(DEPLOY_RUN, deploy_run)                                                                      \
+    X(DEPLOY_DOC, deploy_doc)                                                                      \
     X(PLAN, plan)                                                                                  \
     X(JOURNAL, journal)
 
@@ -426,6 +442,12 @@ struct row_snapshot {
 };
 struct row_role_store {
     ROW_ROLE_STORE(X)
+};
+struct row_deploy_run {
+    ROW_DEPLOY_RUN(X)
+};
+struct row_deploy_doc {
+    ROW_DEPLOY_DOC(X)
 };
 struct row_idempotent {
     ROW_IDEMPOTENT(X)

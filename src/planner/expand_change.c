@@ -80,6 +80,8 @@ static void change_decide(struct expansion *x, const struct bind_change *from,
         c->what |= PLAN_C_LENS;
         c->lens = role->lens_id;
     }
+    if (role->group && !from->back)
+        return; /* its tasks are those of the last deploy */
     if (!shape || from->back ||
         (role->strategy == STRATEGY_ONE_BY_ONE && !same_defs(x, rp, from->noderole))) {
         c->what |= PLAN_C_TASKS;

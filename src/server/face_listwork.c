@@ -244,7 +244,8 @@ static void task_offer(struct server *s, const struct server_call *c, const stru
                        struct page *p, uint32_t id)
 {
     struct task_view v;
-    if (anneal_task(s->engine, id, &v) && (f->state < 0 || v.state == f->state) &&
+    /* What was replaced is nobody's any more: history, by its number. */
+    if (anneal_task(s->engine, id, &v) && v.noderole && (f->state < 0 || v.state == f->state) &&
         page_wants(p, id))
         page_add(p, c, view_task(s, c->mem, id, false));
 }

@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "server/deploy.h"
 #include "server/restore.h"
 #include "server/server_i.h"
 #include "sys/fs.h"
@@ -97,6 +98,7 @@ int server_apply(struct server *s, struct event *ev, const struct commit_note *n
     if (r >= 0) {
         hook_collect(s, ev, fx);
         forget_removed(s, fx);
+        deploy_settle(s, fx);
     }
     if (r >= 0 && ret_fx)
         *ret_fx = fx;
@@ -223,6 +225,8 @@ static void forget(struct server *s)
         free(s->inbox.at[i]);
     vec_clear(&s->inbox);
     s->commit = NULL;
+    deploys_free(s->deploys);
+    s->deploys = NULL;
     s->engine = NULL;
     s->desire = NULL;
     s->hooks = NULL;
@@ -267,6 +271,9 @@ int server_restore(struct server *s, struct err *e)
     if ((r = desire_load(s->desire, s->store, e)) < 0)
         return r;
     if ((r = hook_stores_load(hook_stores_of(s), s->store, e)) < 0)
+        return r;
+    s->deploys = deploys_new();
+    if ((r = deploys_load(s, e)) < 0)
         return r;
     if (meta.catalog && (r = store_range(s->store, ROWS_CATALOG, meta.catalog, meta.catalog, false,
                                          1, load_catalog_row, s, e)) < 0)

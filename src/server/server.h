@@ -148,6 +148,8 @@ bool server_is_ready(struct server *s);
     X(deployment_commit)                                                                           \
     X(deployment_unbind)                                                                           \
     X(deployment_bind)                                                                             \
+    X(deployment_deploy)                                                                           \
+    X(deployment_graph)                                                                            \
     X(noderole_list)                                                                               \
     X(noderole_get)                                                                                \
     X(noderole_data)                                                                               \

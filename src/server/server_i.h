@@ -182,6 +182,7 @@ struct server {
     struct inventory inv;
     struct desire *desire; /* what is wanted */
     struct hooks *hooks;
+    struct deploys *deploys;    /* deploy.h: what tasks of graphs saw */
     struct data *data;          /* what can be made again of all this, for runs to see */
     struct catalog *catalog;    /* the newest generation; NULL: none loaded yet */
     struct catalog *builtin;    /* what is there before one is */

@@ -69,6 +69,9 @@ struct value *view_task(struct server *s, struct arena *a, uint32_t id, bool ful
     value_put_int(a, v, "tries", t.tries);
     value_put_int(a, v, "retries", def->retries);
     value_put_int(a, v, "weight", t.weight);
+    value_put_text(a, v, "rule", task_rule_name((enum task_rule)t.rule));
+    /* What is left out has a definition of its own, whose type tells why (planner/weave_def.c). */
+    value_put_text(a, v, "left_out", t.rule == RULE_SKIP ? def->type : NULL);
     value_put_int(a, v, "waiting_on", t.unmet);
     put_times(s, a, v, &t);
     value_put_int(a, v, "rev", (int64_t)view_task_rev(&t));

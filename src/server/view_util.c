@@ -77,7 +77,10 @@ const char *view_role_name(const struct server *s, uint32_t noderole)
 const char *view_noderole_name(const struct server *s, struct arena *a, uint32_t id)
 {
     struct noderole_view v;
-    const char *node = anneal_noderole(s->engine, id, &v) ? view_node_name(s, v.node) : NULL;
+    bool there = anneal_noderole(s->engine, id, &v);
+    const char *node = there ? view_node_name(s, v.node) : NULL;
+    if (there && !v.node) /* stages and joins of a deployment */
+        return view_role_name(s, id);
     return arena_printf(a, "%s@%s", view_role_name(s, id), node ? node : "?");
 }
 

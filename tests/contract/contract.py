@@ -65,6 +65,11 @@ roles:
     actions:
       converge: [{name: once, repeat: once, params: {sleep_ms: 3600000}}]
 """
+GRAPH = """
+- {id: contract-group, type: group}
+- {id: contract-first, type: noop, groups: contract-group}
+- {id: contract-second, type: noop, groups: contract-group, requires: [contract-first]}
+"""
 NODES = ["c1.contract.example", "c2.contract.example", "c3.contract.example", "c4.contract.example",
          "c5.contract.example", "c6.contract.example", "c7.contract.example"]
 SILENT = [f"s{i}.contract.example" for i in range(1, 7)]
@@ -74,6 +79,7 @@ def catalog_files(directory):
     top = pathlib.Path(directory)
     files = {str(p.relative_to(top)): p.read_text() for p in sorted(top.rglob("*")) if p.is_file()}
     files["contract/barclamp.yaml"] = BARCLAMP
+    files["contract/graphs/tasks.yaml"] = GRAPH
     return files
 
 
@@ -227,6 +233,29 @@ class Scenario:
                         want=201)
         got = api.call("pool_get", "contract-made")
         api.call("pool_put", "contract-made", body={"size": 4}, match=got.headers["ETag"], want=200)
+
+    def graph(self):
+        api = self.api
+        where = "contract" if self.fake else "contract-graph"
+        api.call("deployment_deploy", "no-such", body={}, want=404, note="no deployment")
+        api.call("deployment_graph", "no-such", want=404, note="no deployment")
+        if not self.fake:
+            api.call("deployment_create", body={"name": where}, want=201)
+            api.refuse("deployment_deploy", (where,), 422, "nothing is bound", body={})
+            bound = {"bindings": [{"role": "contract-group", "nodes": NODES[0]}]}
+            self.ended(api.call("deployment_bind", where, body=bound).json["operation"]["id"], "succeeded")
+            api.refuse("deployment_deploy", (where,), 404, "a word that matches nothing", body={"only": ["none"]})
+            done = api.call("deployment_deploy", where, body={"skip": ["contract-second"]}, want=202).json
+            self.tap.ok(done["tasks"]["run"] == 1 and done["tasks"]["left_out"] == {"skipped": 1},
+                        "deployment_deploy: part of it", done)
+            self.ended(done["operation"]["id"], "succeeded")
+        dry = api.call("deployment_deploy", where, body={"dry_run": True}, want=200, note="dry").json
+        self.tap.ok(dry["operation"] is None and dry["tasks"]["run"] == 2, "deployment_deploy: a dry run starts nothing")
+        for form in ("json", "dot", "stages", "roles", "node"):
+            query = {"format": form, "node": NODES[0]} if form == "node" else {"format": form}
+            shown = api.call("deployment_graph", where, query=query, note=form).json
+            told = shown["format"] == form and (shown["text"] is None) == (form in ("json", "node"))
+            self.tap.ok(self.fake or told, f"deployment_graph: {form}")
 
     def work(self):
         api = self.api
@@ -460,8 +489,8 @@ class Scenario:
 def run(args, tap, url, token, process=None):
     scenario = Scenario(Api(url, token, tap), args)
     scenario.process = process
-    for step in (scenario.server, scenario.token, scenario.catalog, scenario.inventory, scenario.work, scenario.wanting,
-                 scenario.trouble, scenario.uncertain, scenario.suspicion, scenario.events, scenario.teardown,
+    for step in (scenario.server, scenario.token, scenario.catalog, scenario.inventory, scenario.work,
+                 scenario.graph, scenario.wanting, scenario.trouble, scenario.uncertain, scenario.suspicion, scenario.events, scenario.teardown,
                  scenario.wrong, scenario.complete):
         print(f"# {step.__name__}", flush=True)
         step()

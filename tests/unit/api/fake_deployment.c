@@ -53,6 +53,30 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
     return 0;
 }
 
+int server_deployment_deploy(struct server *s, const struct server_call *c, struct server_reply *r,
+                             struct err *e)
+{
+    int rc = fake_document(s, c, "deployment_deploy",
+                           "{\"operation\":null,\"tasks\":{\"run\":2,\"left_out\":{\"skipped\":1},"
+                           "\"stages\":4,\"joins\":1},\"warnings\":[],\"plan\":{\"tasks\":[]}}",
+                           r, e);
+    if (rc >= 0 && !fake_row_find(s, FAKE_DEPLOYMENTS, c->id[0]))
+        return fake_lacks("deployment", c->id[0], e);
+    return rc;
+}
+
+int server_deployment_graph(struct server *s, const struct server_call *c, struct server_reply *r,
+                            struct err *e)
+{
+    int rc = fake_document(s, c, "deployment_graph",
+                           "{\"graph\":\"default\",\"format\":\"dot\",\"text\":\"digraph {}\","
+                           "\"plan\":null}",
+                           r, e);
+    if (rc >= 0 && !fake_row_find(s, FAKE_DEPLOYMENTS, c->id[0]))
+        return fake_lacks("deployment", c->id[0], e);
+    return rc;
+}
+
 const char fake_snapshot_text[] =
     "{\"id\":1,\"deployment\":\"prod\",\"number\":1,\"state\":\"committed\",\"author\":"
     "\"admin\",\"message\":\"bind\",\"catalog\":1,\"source\":null,\"operation\":null,"

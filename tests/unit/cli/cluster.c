@@ -145,6 +145,14 @@ static const struct {
     {"POST /v1/deployments/prod/commit", 202,
      "{\"snapshot\":" SNAPSHOT ",\"operation\":" OPERATION_JSON(
          "running", 1, 0, 1) ",\"added\":1,\"changed\":2,\"removed\":1,\"tasks\":5}"},
+    {"POST /v1/deployments/prod/deploy", 202,
+     "{\"operation\":" OPERATION_JSON(
+         "running", 1, 0, 1) ",\"tasks\":{\"run\":2,\"left_out\":{"
+                             "\"skipped\":1,\"condition is "
+                             "false\":3},\"stages\":4,\"joins\":1},\"warnings\":[\"w\"],"
+                             "\"plan\":null}"},
+    {"GET /v1/deployments/prod/graph", 200,
+     "{\"graph\":\"default\",\"format\":\"dot\",\"text\":\"digraph {}\\n\",\"plan\":null}"},
     {"POST /v1/deployments/prod/unbind", 200,
      "{\"snapshot\":" SNAPSHOT
      ",\"operation\":null,\"added\":0,\"changed\":0,\"removed\":0,\"tasks\":0}"},

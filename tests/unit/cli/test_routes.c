@@ -39,6 +39,8 @@ static const struct {
     {"deployment", "delete", "deployment delete prod", 0},
     {"deployment", "history", "deployment history prod", 0},
     {"deployment", "bind", "deployment bind prod web=n1", 0},
+    {"deployment", "deploy", "deployment deploy prod --start a --on n1", 0},
+    {"deployment", "graph", "deployment graph prod --format dot", 0},
     {"deployment", "unbind", "deployment unbind prod web=n1", 0},
     {"deployment", "propose", "deployment propose prod", 0},
     {"deployment", "edit", "deployment edit prod --bind web=n1", 0},
