@@ -26,9 +26,24 @@ roles:
       converge:
         - {name: write, params: {path: $work/etc/motd, data: "welcome\n", mode: "0640", dir_mode: "0755"}, test_post: "grep -q welcome $work/etc/motd"}
 Y
+mkdir "$work/tests/tests/graphs"
+cat >"$work/tests/tests/graphs/default.yaml" <<Y
+- {id: web, type: group, role: [web]}
+- id: conf
+  type: upload_file
+  role: [web]
+  parameters: {path: $work/web/conf, data: "port=80\n", permissions: "0600", dir_permissions: "0750", cwd: /, timeout: 60}
+  test_post: grep -q port=80 $work/web/conf
+- id: serve
+  type: shell
+  role: [web]
+  requires: [conf]
+  parameters: {cmd: touch $work/served}
+  test_pre: {cmd: test -e $work/gate}
+Y
 start || exit 1
 anneal -q catalog load "$work/tests" || exit 1
-nodes n1.t n2.t n3.t
+nodes n1.t n2.t n3.t n4.t
 bind() { anneal -q deployment bind system "$@" --wait >"$work/out" 2>&1; }
 task() { anneal task list --node "$1" -o json | jq -r '[.items[] | select(.role != "machine")][0].id'; }
 last() { anneal task attempts "$1" -o json | jq -r ".items[-1].$2"; }
@@ -82,5 +97,20 @@ until_true 30 again
 ok $? "once more" "$(cat "$work/out"; anneal task show "$t")"
 is "$(last "$t" note)" "unchanged" "it is left alone"
 is "$(stat -c %i "$work/etc/motd")" "$inode" "it is the same file"
+
+# The same on tasks of a graph, and a run that changes nothing.
+anneal -q deployment add site
+anneal -q deployment bind site web=n4.t --wait >"$work/out" 2>&1 || ok 1 "the group is bound" "$(cat "$work/out")"
+of() { anneal task list --node n4.t -o json | jq -r "[.items[] | select(.name == \"$1\")] | max_by(.id).id"; }
+anneal -q deployment deploy site --no-op --wait >"$work/out" 2>&1
+is $? 0 "a no-op run succeeds, whatever its tests would say" "$(cat "$work/out")"
+ok "$([ ! -e "$work/web" ] && [ ! -e "$work/served" ]; echo $?)" "and changes nothing"
+is "$(last "$(of conf)" note)" "no-op: would be written, there is none" "it tells what would change"
+has "$(anneal task log "$(of serve)")" "touch $work/served" "and what would run"
+anneal -q deployment deploy site --wait >"$work/out" 2>&1
+is "$(stat -c %a "$work/web/conf" "$work/web" | xargs)" "600 750" "a real one writes the file, with the modes that the graph says"
+is "$(last "$(of conf)" phase)" test_post "and tests it"
+is "$(anneal task show "$(of serve)" -o json | jq -r '.state + " " + .reason')" "FAILED test-pre" "a task of a graph fails by its test, too"
+ok "$([ ! -e "$work/served" ]; echo $?)" "and is not started"
 stop
 done_testing
