@@ -98,7 +98,10 @@ uint32_t weave_def_passive(struct laying *l, struct str name, const char *what)
 
 static const struct catalog_jig *jig_of(const struct laying *l, const struct graph_vertex *t)
 {
-    return catalog_jig_get(l->req->cat, str_is(t->type, "sync") ? str_of("rsync") : t->type);
+    struct str name = str_is(t->type, "sync")            ? str_of("rsync")
+                      : str_is(t->type, WEAVE_NODE_FILE) ? str_of("upload_file")
+                                                         : t->type;
+    return catalog_jig_get(l->req->cat, name);
 }
 
 static uint32_t def_make(struct laying *l, const struct graph_vertex *t, const struct value *params)

@@ -36,7 +36,7 @@ static void member_span(struct laying *l, uint32_t member, uint32_t pool)
     const struct weave_member *m = &l->req->members[member];
     VEC(uint32_t) pools = {0};
     vec_push(&pools, pool);
-    for (uint32_t v = l->w->base[m->node], end = weave_node_end(l, m->node); v < end; v++) {
+    for (uint32_t v = l->w->base[m->node], end = l->w->base[m->node + 1]; v < end; v++) {
         const struct weave_vertex *at = &l->w->vertices[v];
         uint32_t own = l->pool_of[at->task];
         bool known = at->role != m->group || !own || at->reason != WEAVE_RUN;

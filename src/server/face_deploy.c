@@ -94,7 +94,7 @@ static int plan_value(const struct deploy *d, struct arena *mem, struct value **
 
 /* --- looking at it --- */
 
-static int node_part(const struct deploy *d, const char *name, struct buf *text, struct err *e)
+static int node_part(struct deploy *d, const char *name, struct buf *text, struct err *e)
 {
     uint32_t node = 0;
     while (node < d->nodes.n && !str_is(d->nodes.at[node].name, name))
@@ -104,8 +104,7 @@ static int node_part(const struct deploy *d, const char *name, struct buf *text,
                 view_deployment_name(d->server, d->ask->deployment), name);
         return err_at(e, "?node");
     }
-    weave_write_node(text, d->weave, &d->req, node);
-    return 0;
+    return deploy_node_file(d, node, text, e);
 }
 
 static int graph_write(struct deploy *d, const char *format, const char *node, struct buf *text,
