@@ -249,6 +249,7 @@ CREATE TABLE attempt (
     previous INTEGER NOT NULL,
     node INTEGER NOT NULL,
     generation INTEGER NOT NULL,
+    operation INTEGER NOT NULL,
     started_ms INTEGER NOT NULL,
     started_wall_ms INTEGER NOT NULL,
     input INTEGER NOT NULL,
@@ -264,6 +265,17 @@ CREATE TABLE attempt (
 ) STRICT;
 -- Attempts that have not ended: what a restart must read, however long the history.
 CREATE INDEX attempt_open ON attempt (id) WHERE outcome = 255;
+-- The history of an operation, in the order in which attempts started.
+CREATE INDEX attempt_operation ON attempt (operation, id);
+
+-- How long tasks of a definition take; the id is drawn from its role, name and type.
+CREATE TABLE pace (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    expected_us INTEGER NOT NULL,
+    runs INTEGER NOT NULL
+) STRICT;
 
 -- Rows of noderole and task as bytes, newer than what lies in those tables.  The id is the group's
 -- number and, in its lowest 12 bits, which part of it.

@@ -214,6 +214,15 @@ static const struct api_route routes[] = {
 {API_POST, "/v1/operations/{id}/resume", OP(operation_resume),
  DOC("operations", "Lift the hold of a cancelled one"), FOR(OPERATE),
  GIVES("Operation", API_200 | API_202), REFUSES(API_409 | API_422)},
+{API_GET, "/v1/operations/{id}/history", OP(operation_history),
+ DOC("operations", "What ran in it, in the order of starts"), FOR(READ), LIST_OF("HistoryItem"),
+ QUERY(BY_NODE, {"task", "Text", "Of tasks with this name."},
+       {"state", "TaskState", "Of tasks in this state now."},
+       {"failed", "Flag", "Attempts that failed."},
+       {"all", "Flag", "Behind them, tasks that had no attempt in it."})},
+{API_GET, "/v1/operations/{id}/timeline", OP(operation_timeline),
+ DOC("operations", "When what ran on which node, and the longest chain"), FOR(READ),
+ GIVES("Timeline", API_200), QUERY({"limit", "Limit", "No more than this many attempts."})},
 
 {API_GET, "/v1/tasks", OP(task_list), DOC("tasks", "List tasks"), FOR(READ), LIST_OF("Task"),
  QUERY({"state", "TaskState", "In this state."}, BY_NODE,
@@ -305,11 +314,8 @@ const char *api_method_name(enum api_method m)
 const char *api_scope_name(enum scope s)
 {
     static const char *const names[] = {
-        [SCOPE_NONE] = "none",
-        [SCOPE_ANNOUNCE] = "announce",
-        [SCOPE_READ] = "read",
-        [SCOPE_OPERATE] = "operate",
-        [SCOPE_ADMIN] = "admin",
+        [SCOPE_NONE] = "none",       [SCOPE_ANNOUNCE] = "announce", [SCOPE_READ] = "read",
+        [SCOPE_OPERATE] = "operate", [SCOPE_ADMIN] = "admin",
     };
     return s <= SCOPE_ADMIN ? names[s] : "?";
 }

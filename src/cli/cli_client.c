@@ -230,9 +230,11 @@ int cli_get_list(struct cli *c, struct arena *mem, const char *path, uint64_t mo
         for (uint32_t i = 0; i < part->n; i++)
             value_add(mem, items, &part->items[i]);
         total = value_as_int(value_get(v, "total"), -1);
-        after = value_as_text(value_get(v, "next"), NULL);
-        if (!after || !part->n)
+        const char *next = value_as_text(value_get(v, "next"), NULL);
+        /* A page may be empty and not the last one, but it must lead on. */
+        if (!next || (!part->n && after && strcmp(next, after) == 0))
             break;
+        after = next;
     }
     value_set(mem, all, "items", items);
     value_put_int(mem, all, "total", total >= 0 ? total : items->n);

@@ -170,6 +170,8 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(operation_cancel)                                                                            \
     X(operation_retry)                                                                             \
     X(operation_resume)                                                                            \
+    X(operation_history)                                                                           \
+    X(operation_timeline)                                                                          \
     X(task_list)                                                                                   \
     X(task_show)                                                                                   \
     X(task_retry)                                                                                  \

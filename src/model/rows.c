@@ -101,6 +101,9 @@ static const struct row_column idempotent_columns[] = {ROW_IDEMPOTENT(X)};
 #define X(type, name, role) COLUMN(row_plan, type, name, role)
 static const struct row_column plan_columns[] = {ROW_PLAN(X)};
 #undef X
+#define X(type, name, role) COLUMN(row_pace, type, name, role)
+static const struct row_column pace_columns[] = {ROW_PACE(X)};
+#undef X
 #define X(type, name, role) COLUMN(row_journal, type, name, role)
 static const struct row_column journal_columns[] = {ROW_JOURNAL(X)};
 #undef X

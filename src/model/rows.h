@@ -233,6 +233,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U64, previous, FIX) /* the same task's, 0 if none */                                         \
     X(U32, node, FIX)                                                                              \
     X(U32, generation, FIX)                                                                        \
+    X(U32, operation, FIX) /* that its noderole belonged to as it started: its history */          \
     X(U64, started_ms, FIX)                                                                        \
     X(U64, started_wall_ms, FIX)                                                                   \
     X(U64, input, FIX)                                                                             \
@@ -245,6 +246,12 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(I64, exit_code, DYN)                                                                         \
     X(U8, phase, DYN) /* enum phase */                                                             \
     X(TEXT, note, DYN)
+#define ROW_PACE(X) /* how long tasks of a definition take (server/pace.h) */                      \
+    X(U64, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U64, expected_us, DYN)                                                                       \
+    X(U64, runs, DYN) /* that were learnt from */
 #define ROW_JOURNAL(X)                                                                             \
     X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -353,6 +360,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(TRIE, trie)                                                                                  \
     X(SNAPSHOT, snapshot)                                                                          \
     X(ROLE_STORE, role_store)                                                                      \
+    X(PACE, pace)                                                                                  \
     X(DEPLOY_RUN, deploy_run)                                                                      \
     X(DEPLOY_DOC, deploy_doc)                                                                      \
     X(PLAN, plan)                                                                                  \
@@ -415,6 +423,9 @@ struct row_task {
 };
 struct row_attempt {
     ROW_ATTEMPT(X)
+};
+struct row_pace {
+    ROW_PACE(X)
 };
 struct row_journal {
     ROW_JOURNAL(X)

@@ -162,6 +162,8 @@ bool server_is_ready(struct server *s);
     X(operation_cancel)                                                                            \
     X(operation_retry)                                                                             \
     X(operation_resume)                                                                            \
+    X(operation_history)                                                                           \
+    X(operation_timeline)                                                                          \
     X(task_list)                                                                                   \
     X(task_get)                                                                                    \
     X(task_retry)                                                                                  \

@@ -60,12 +60,11 @@ struct inv_def {
     uint64_t digest, timeout_ms;
     uint8_t repeat, no_op;
     uint32_t retries;
+    uint64_t pace; /* what its durations are known by (pace.h); 0: not asked for yet */
 };
 struct inv_operation {
     char *kind, *title, *actor;
     uint64_t created_ms; /* wall */
-    uint64_t
-        started_ms; /* engine time of its first dispatch since this server started, for the ETA */
 };
 struct inv_named { /* pools and jigs */
     char *name, *note;
@@ -180,6 +179,8 @@ struct server {
     struct anneal *engine;
     struct commit *commit;
     struct inventory inv;
+    struct pace *pace;     /* how long tasks take */
+    struct tally *tally;   /* how many of what operations have */
     struct desire *desire; /* what is wanted */
     struct hooks *hooks;
     struct deploys *deploys;    /* deploy.h: what tasks of graphs saw */
@@ -265,6 +266,9 @@ int attempt_history_each(struct server *s, uint32_t task, store_row_f *fn, void 
                          struct err *e);
 int attempt_history_one(struct server *s, uint32_t task, uint32_t number, store_row_f *fn,
                         void *arg, struct err *e);
+/* The newest one of a task in an operation, without its note; *ret_found: is there any? */
+int attempt_history_in(struct server *s, uint32_t task, uint32_t operation,
+                       struct row_attempt *ret_row, bool *ret_found, struct err *e);
 /* attemptlog.c */
 void attemptlog_append(struct server *s, uint32_t task, uint32_t attempt, struct str chunk);
 void attemptlog_ended(struct server *s, uint32_t task, uint32_t attempt);

@@ -267,6 +267,12 @@ class Scenario:
         self.ended(done, "succeeded")
         api.call("operation_get", done)
         api.call("operation_list", query={"state": "succeeded"})
+        ran = api.call("operation_history", done, query={"all": "true", "limit": 2}).json
+        if not self.fake:
+            self.tap.ok(ran["items"], "operation_history: what ran in it", ran)
+        api.refuse("operation_history", (done,), 400, "a flag that is none", query={"failed": "maybe"})
+        line = api.call("operation_timeline", done).json
+        self.tap.ok(not line["truncated"], "operation_timeline: all of it", line)
         noderole = self.noderole_of("contract-well", NODES[0])
         got = api.call("noderole_get", noderole)
         api.call("noderole_data", noderole, body={"size": 6}, match=got.headers["ETag"])

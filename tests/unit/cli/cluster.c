@@ -105,6 +105,8 @@ static const struct {
     {"POST /v1/operations/3/cancel", 202, OPERATION_JSON("cancelled", 1, 0, 0)},
     {"POST /v1/operations/3/retry", 202, OPERATION_JSON("running", 1, 0, 1)},
     {"POST /v1/operations/3/resume", 202, OPERATION_JSON("running", 1, 0, 1)},
+    {"GET /v1/operations/3/history", 200, LIST(HISTORY_JSON)},
+    {"GET /v1/operations/3/timeline", 200, TIMELINE_JSON},
     {"GET /v1/tasks", 200, LIST(TASK_JSON(6, "FAILED", "exit"))},
     {"GET /v1/tasks/5", 200, TASK_JSON(5, "DONE", "")},
     {"GET /v1/tasks/6", 200, TASK_JSON(6, "FAILED", "exit")},

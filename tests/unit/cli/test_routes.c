@@ -64,6 +64,8 @@ static const struct {
     {"operation", "cancel", "operation cancel 3", 0},
     {"operation", "retry", "operation retry 3", 0},
     {"operation", "resume", "operation resume 3", 0},
+    {"operation", "history", "operation history 3", 0},
+    {"operation", "timeline", "operation timeline 3", 0},
     {"task", "list", "task list", 0},
     {"task", "show", "task show 6", 0},
     {"task", "retry", "task retry 6", 0},
@@ -86,7 +88,7 @@ static const struct {
     {"catalog", "show", "catalog show", 0},
     {"catalog", "load", "catalog load .", 0},
     {"catalog", "history", "catalog history", 0},
-    {"lint", NULL, "lint .", 2},                           /* an empty directory is no catalog */
+    {"lint", NULL, "lint .", 2}, /* an empty directory is no catalog */
     {"plan", NULL, "plan . --nodes nodes.yaml", 2},
     {"import", "crowbar", "import crowbar . imported", 2}, /* nor has it a barclamp */
     {"import", "fuel", "import fuel . imported", 2},       /* nor a task */

@@ -87,6 +87,10 @@ static const struct {
      "created   2023-11-14 22:12:20 UTC, 1m00s ago\n"
      "ended     2023-11-14 22:13:10 UTC, 10.0s ago\n"
      "revision  9\n"},
+    {"operation history 3",
+     "TASK  NAME     ROLE  NODE  ATTEMPT  OUTCOME  EXIT  STARTED    RAN  STATE    NOTE\n"
+     "   5  install  web   n1          1  failed      3    20.0s  10.0s  DONE     no room\n"
+     "   6  start    web   n1          -  -           -        -      -  SKIPPED  -\n"},
     {"deployment history prod",
      "NUMBER  STATE      ENTRIES  CATALOG  OPERATION  AUTHOR  AGO  MESSAGE\n"
      "     2  committed       12        3          7  ann       -  bind 2 noderoles in prod\n"},
