@@ -158,7 +158,7 @@ CREATE TABLE operation (
     class INTEGER NOT NULL CHECK (class BETWEEN 0 AND 2),
     created_ms INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 5),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 28),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 30),
     held INTEGER NOT NULL,
     gone INTEGER NOT NULL,
     served INTEGER NOT NULL,
@@ -181,7 +181,7 @@ CREATE TABLE noderole (
     cohort INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 8),
     target INTEGER NOT NULL CHECK (target BETWEEN 0 AND 2),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 28),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 30),
     mode INTEGER NOT NULL,
     generation INTEGER NOT NULL,
     incarnation INTEGER NOT NULL,
@@ -231,7 +231,7 @@ CREATE TABLE task (
     noderole INTEGER NOT NULL,
     def INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 9 AND state <> 1),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 28),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 30),
     attempt INTEGER NOT NULL,
     tries INTEGER NOT NULL,
     wake_ms INTEGER NOT NULL,
@@ -260,6 +260,7 @@ CREATE TABLE attempt (
     deadline_ms INTEGER NOT NULL,
     ended_ms INTEGER NOT NULL,
     exit_code INTEGER NOT NULL,
+    phase INTEGER NOT NULL,
     note TEXT NOT NULL
 ) STRICT;
 -- Attempts that have not ended: what a restart must read, however long the history.

@@ -185,6 +185,8 @@ void catalog_read_each(struct load *l, const struct value *v, const char *what, 
 void catalog_read_task(struct load *l, const struct value *v);
 /* A task inside a role; its index, CATALOG_NONE if it cannot be used. */
 uint32_t catalog_read_task_inline(struct load *l, const struct value *v);
+/* A test of a task or a vertex. */
+void catalog_read_test(struct load *l, const struct value *v, struct graph_test *t);
 /* The task that a role without work runs. */
 uint32_t catalog_builtin_noop(struct load *l);
 

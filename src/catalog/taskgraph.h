@@ -72,12 +72,6 @@ struct graph_tolerance {
 /* -1: never too many. */
 int64_t graph_tolerance_of(const struct graph_tolerance *t, uint32_t total);
 
-struct graph_test {
-    struct str cmd;      /* "": none */
-    uint64_t timeout_ms; /* 0: not said */
-    uint32_t retries;
-};
-
 struct graph_vertex {
     struct str id, type, version, description;
     uint8_t kind; /* enum vertex_kind */

@@ -244,6 +244,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U64, deadline_ms, DYN)                                                                       \
     X(U64, ended_ms, DYN)                                                                          \
     X(I64, exit_code, DYN)                                                                         \
+    X(U8, phase, DYN) /* enum phase */                                                             \
     X(TEXT, note, DYN)
 #define ROW_PACE(X) /* how long tasks of a definition take (server/pace.h) */                      \
     X(U64, id, KEY)                                                                                \

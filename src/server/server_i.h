@@ -56,10 +56,10 @@ struct inv_lens { /* model/lens.h; by id in `lens_by_id` */
 };
 struct inv_def {
     char *name;
-    char *type, *params; /* of its body: the implementation that runs it, and with what */
+    char *type, *params, *tests; /* of its body: what runs it, with what, and what tests it */
     uint32_t role, jig;
     uint64_t digest, timeout_ms;
-    uint8_t repeat;
+    uint8_t repeat, no_op;
     uint32_t retries;
     uint64_t pace; /* what its durations are known by (pace.h); 0: not asked for yet */
 };

@@ -94,6 +94,7 @@ struct value *view_attempt(struct server *s, struct arena *a, const struct row_a
     value_put_text(a, v, "node", view_node_name(s, r->node));
     value_put_int(a, v, "generation", r->generation);
     value_put_text(a, v, "outcome", open ? "open" : outcome_name((enum outcome)r->outcome));
+    value_put_text(a, v, "phase", phase_name((enum phase)r->phase));
     value_set(a, v, "exit_code", open ? value_null(a) : value_int(a, r->exit_code));
     value_put_text(a, v, "started_at", view_time(a, r->started_wall_ms));
     /* From its own start: the engine's clock stood still while no server ran. */

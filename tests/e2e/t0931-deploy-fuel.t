@@ -16,6 +16,8 @@ for catalog in circles limits; do
         echo 'jigs:'
         for type in puppet copy_files reboot rsync upload_file shell; do echo "  - {name: $type, implementation: noop}"; done
     } >"$work/$catalog/jigs/barclamp.yaml"
+    # Their tests are programs of the machines that they were written for; here they pass.
+    find "$work/$catalog" -path '*/graphs/*' -name '*.yaml' -exec sed -i '/^  test_\(pre\|post\):$/{n;s|^    cmd: .*|    cmd: "true"|;}' {} +
 done
 
 start || exit 1

@@ -62,7 +62,7 @@ void fake_populate(struct server *s)
     fake_row_add(s, FAKE_SNAPSHOTS, fake_snapshot_text);
     fake_row_add(s, FAKE_ATTEMPTS,
                  "{\"task\":1,\"number\":1,\"node\":\"n1.example.org\",\"generation\":1,"
-                 "\"outcome\":\"ok\",\"exit_code\":0,\"started_at\":\"" FAKE_NOW
+                 "\"outcome\":\"ok\",\"phase\":\"\",\"exit_code\":0,\"started_at\":\"" FAKE_NOW
                  "\",\"ended_at\":\"" FAKE_NOW "\",\"asks\":0,\"note\":\"\",\"superseded\":false}");
     fake_row_add(s, FAKE_HISTORY,
                  "{\"task\":1,\"name\":\"install\",\"role\":\"web\",\"node\":\"n1.example.org\","

@@ -37,7 +37,7 @@ struct fake *cluster_new(void);
     "\"wake_at\":null}"
 #define ATTEMPT_JSON(n, outcome)                                                                   \
     "{\"task\":6,\"number\":" #n ",\"node\":\"n1\",\"generation\":1,\"outcome\":\"" outcome "\","  \
-    "\"exit_code\":3,\"started_at\":\"2023-11-14T22:13:00.000Z\","                                 \
+    "\"phase\":\"test_pre\",\"exit_code\":3,\"started_at\":\"2023-11-14T22:13:00.000Z\","          \
     "\"ended_at\":\"2023-11-14T22:13:10.000Z\",\"asks\":0,\"note\":null,\"superseded\":false}"
 #define HISTORY_JSON                                                                               \
     "{\"task\":5,\"name\":\"install\",\"role\":\"web\",\"node\":\"n1\",\"state\":\"DONE\","        \

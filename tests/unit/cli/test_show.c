@@ -96,9 +96,9 @@ static const struct {
      "     2  committed       12        3          7  ann       -  bind 2 noderoles in prod\n"},
     {"task list", "ID  TASK     ROLE  NODE  STATE   REASON  OPERATION  ATTEMPT  STARTED\n"
                   " 6  install  web   n1    FAILED  exit            3        2    20.0s\n"},
-    {"task attempts 6", "ATTEMPT  OUTCOME  EXIT  NODE  STARTED  ENDED  ASKS  NOTE\n"
-                        "      1  exit        3  n1      20.0s  10.0s     0  -\n"
-                        "      2  exit        3  n1      20.0s  10.0s     0  -\n"},
+    {"task attempts 6", "ATTEMPT  OUTCOME  PHASE     EXIT  NODE  STARTED  ENDED  ASKS  NOTE\n"
+                        "      1  exit     test_pre     3  n1      20.0s  10.0s     0  -\n"
+                        "      2  exit     test_pre     3  n1      20.0s  10.0s     0  -\n"},
     {"task show 6", "task        6\n"
                     "name        install\n"
                     "role        web\n"
@@ -117,9 +117,9 @@ static const struct {
                     "started     2023-11-14 22:13:00 UTC, 20.0s ago\n"
                     "revision    1\n"
                     "\nattempts\n"
-                    "ATTEMPT  OUTCOME  EXIT  NODE  STARTED  ENDED  ASKS  NOTE\n"
-                    "      1  exit        3  n1      20.0s  10.0s     0  -\n"
-                    "      2  exit        3  n1      20.0s  10.0s     0  -\n"},
+                    "ATTEMPT  OUTCOME  PHASE     EXIT  NODE  STARTED  ENDED  ASKS  NOTE\n"
+                    "      1  exit     test_pre     3  n1      20.0s  10.0s     0  -\n"
+                    "      2  exit     test_pre     3  n1      20.0s  10.0s     0  -\n"},
     {"role list", "NAME  BARCLAMP  JIG  FLAGS      REQUIRES  DESCRIPTION\n"
                   "web   site      ssh  milestone  machine   a web server\n"},
     {"role show web", "name         web\n"
