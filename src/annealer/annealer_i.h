@@ -184,7 +184,6 @@ struct node {
     bool exists, gone;
 };
 
-enum { NODEROLE_TASKS_MOST = 60000 };
 #define PARENT_SLEEPS (1u << 31) /* in the parents of a noderole's row: does not count yet */
 struct late_need { /* late.c: its parent has never been ACTIVE and its child must not wait for it */
     uint32_t parent, child, next_of_child, next_of_parent;

@@ -272,7 +272,7 @@ int change_check(const struct anneal *a, const struct plan *p, uint32_t *next_ta
             r = err_set(e, ERR_INVALID, "plan: changes are not in the order of ids at %u",
                         c->noderole);
         if (c->what & (PLAN_C_TASKS | PLAN_C_REMOVE)) {
-            if (c->first_task != *next_task || c->n_tasks > NODEROLE_TASKS_MOST)
+            if (c->first_task != *next_task || c->n_tasks > PLAN_MOST_TASKS)
                 r = err_set(e, ERR_INVALID, "plan: noderole %u gets %u tasks at %u", c->noderole,
                             c->n_tasks, c->first_task);
             *next_task += c->n_tasks;

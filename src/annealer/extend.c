@@ -53,7 +53,7 @@ static int check_noderoles(const struct anneal *a, const struct plan *p, uint32_
                            r->n_parents);
         if (r->group > p->n_groups)
             return err_set(e, ERR_INVALID, "plan: noderole %u is in no group %u", i, r->group);
-        if (r->n_tasks > NODEROLE_TASKS_MOST || r->first_task != next_task)
+        if (r->n_tasks > PLAN_MOST_TASKS || r->first_task != next_task)
             return err_set(e, ERR_INVALID, "plan: noderole %u has %u tasks at %u", i, r->n_tasks,
                            r->first_task);
         /* Children look at their own parents only: nothing may hide behind one that never waits. */

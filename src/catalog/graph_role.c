@@ -47,6 +47,21 @@ static void group_role(struct load *l, struct strmap *known, const struct load_v
     } /* else: a group of several graphs is one role */
 }
 
+/* One that comes with graphs: it holds tasks, so it cannot have some of its own. */
+static void graph_role(struct load *l, struct strmap *known, const char *name,
+                       const char *description)
+{
+    uintptr_t at;
+    if (!strmap_get(known, str_of(name), &at)) {
+        group_role_add(l, known, str_of(name), str_of(description), NULL);
+    } else if (!l->roles.at[at].role.group) {
+        struct err *e = catalog_fault(l, CATALOG_ERROR, ERR_INVALID, l->roles.at[at].role.where,
+                                      "a catalog with task graphs has a role %s of its own: %s",
+                                      name, description);
+        (void)err_hint(e, "call it otherwise");
+    }
+}
+
 void catalog_group_roles(struct load *l)
 {
     struct strmap known = {0};
@@ -57,11 +72,7 @@ void catalog_group_roles(struct load *l)
     for (size_t i = 0; i < l->vertices.n; i++)
         if (l->vertices.at[i].v.kind == VERTEX_GROUP)
             group_role(l, &known, &l->vertices.at[i]);
-    if (!strmap_get(&known, str_of(CATALOG_MASTER), &(uintptr_t){0}))
-        group_role_add(l, &known, str_of(CATALOG_MASTER), str_of("where tasks for the master run"),
-                       NULL);
-    if (!strmap_get(&known, str_of(CATALOG_CARRIER), &(uintptr_t){0}))
-        group_role_add(l, &known, str_of(CATALOG_CARRIER),
-                       str_of("tasks of a graph that no group owns"), NULL);
+    graph_role(l, &known, CATALOG_MASTER, "where tasks for the master run");
+    graph_role(l, &known, CATALOG_CARRIER, "tasks of a graph that no group owns");
     strmap_done(&known);
 }

@@ -161,7 +161,8 @@ static int pick_of(struct plan_run *p, struct weave_part *part, struct weave_pic
     const char *on = cli_option(c, "on");
     if (!on)
         return 0;
-    bool *chosen = arena_new(&c->mem, bool, p->nodes.n), any = false;
+    bool *chosen = arena_new(&c->mem, bool, p->nodes.n + 1);
+    bool any = chosen[p->nodes.n] = !strcmp(on, WEAVE_MASTER);
     for (size_t i = 0; i < p->nodes.n; i++) {
         chosen[i] = str_is(p->nodes.at[i].name, on);
         for (uint32_t k = 0; k < p->nodes.at[i].n_names && !chosen[i]; k++)

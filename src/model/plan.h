@@ -79,6 +79,7 @@ struct plan_group { /* noderoles of a role: how many may fail before the operati
     uint32_t may_fail; /* PLAN_ANY_FAIL: all; 0: critical */
 };
 #define PLAN_ANY_FAIL UINT32_MAX
+enum { PLAN_MOST_TASKS = 60000 }; /* of one noderole */
 struct plan_span {
     const uint32_t *pools; /* refs, each once */
     uint32_t n_pools;

@@ -45,7 +45,7 @@ struct weave_pick {
     uint32_t n_parts;
     const struct str *only, *skip;
     uint32_t n_only, n_skip;
-    const bool *on; /* by node: only there; NULL: everywhere */
+    const bool *on; /* by node, the master's behind them: only there; NULL: everywhere */
     const struct str *events;
     uint32_t n_events;
 };

@@ -170,7 +170,7 @@ static void pick_nodes(struct weaving *x, const struct weave_pick *p)
         bool master = at->node == x->req->n_nodes;
         if (at->reason != WEAVE_RUN)
             continue;
-        if (p->on && (master || !p->on[at->node]))
+        if (p->on && !p->on[at->node])
             at->reason = WEAVE_NODE;
         else if (p->n_events && !master && x->req->nodes[at->node].deployed &&
                  !for_events(&x->g->vertices[at->task], p))

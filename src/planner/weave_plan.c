@@ -22,6 +22,11 @@ static bool is_instance(const struct laying *l, uint32_t v)
     return v - l->w->n_stages < l->w->n_tasks;
 }
 
+static bool is_held(const struct laying *l, uint32_t v)
+{
+    return v - l->w->n_stages < l->n_held;
+}
+
 /* --- groups and their tolerance --- */
 
 static void groups_fill(struct laying *l)
@@ -78,13 +83,15 @@ static int places_find(struct laying *l)
         next[i] = first[l->req->members[i].node];
         first[l->req->members[i].node] = i;
     }
+    /* A master that nobody is has tasks that are left out: they keep their place in the order. */
+    l->n_held = first[w->n_nodes] == WEAVE_NONE ? w->base[w->n_nodes] - w->n_stages : w->n_tasks;
     for (uint32_t v = w->n_stages; v < w->n_stages + w->n_tasks; v++) {
         uint32_t m = member_find(l, w->vertices[v].node, w->vertices[v].role, first, next);
-        if (m == WEAVE_NONE)
+        if (m == WEAVE_NONE && (is_held(l, v) || w->vertices[v].reason == WEAVE_RUN))
             return err_set(l->e, ERR_INVALID, "plan: nothing holds the tasks of a node");
         l->place_of[v] = m;
     }
-    for (uint32_t v = w->n_stages; v < w->n_stages + w->n_tasks; v++)
+    for (uint32_t v = w->n_stages; v < w->n_stages + l->n_held; v++)
         for (const struct weave_role *r = weave_serves(w, v); r; r = r->next) {
             uint32_t m = member_find(l, w->vertices[v].node, r->group, first, next);
             if (m != l->place_of[v] && l->req->members[m].group == r->group)
@@ -100,7 +107,7 @@ static void forgiving_find(struct laying *l)
     for (uint32_t v = w->n_stages; l->tolerant && v < w->n_stages + w->n_tasks; v++)
         for (uint32_t i = w->first[v]; i < w->first[v + 1]; i++) {
             uint32_t dep = w->deps[i];
-            if (is_instance(l, dep) && w->vertices[dep].node != w->vertices[v].node &&
+            if (is_held(l, dep) && w->vertices[dep].node != w->vertices[v].node &&
                 l->own_join[dep] == WEAVE_NONE && forgives(l, dep)) {
                 l->own_join[dep] = l->n_forgiving;
                 l->forgiving[l->n_forgiving++] = dep;
@@ -108,10 +115,16 @@ static void forgiving_find(struct laying *l)
         }
 }
 
-/* Vertex i of those without a node: stages, joins, joins of single instances. */
+/* Vertices without a node: stages, what nobody holds, joins; behind them joins of single instances.
+ */
+static uint32_t homeless_vertices(const struct laying *l)
+{
+    return l->w->n - l->n_held;
+}
+
 static uint32_t homeless_count(const struct laying *l)
 {
-    return l->w->n_stages + l->w->n_joins + l->n_forgiving;
+    return homeless_vertices(l) + l->n_forgiving;
 }
 
 static struct place *homeless_place(struct laying *l, uint32_t i)
@@ -121,7 +134,7 @@ static struct place *homeless_place(struct laying *l, uint32_t i)
 
 static uint32_t homeless_of(const struct laying *l, uint32_t v)
 {
-    return v < l->w->n_stages ? v : v - l->w->n_tasks;
+    return v < l->w->n_stages ? v : v - l->n_held;
 }
 
 static void places_count(struct laying *l)
@@ -141,13 +154,28 @@ static void places_count(struct laying *l)
                 ? (struct place){.ref = l->req->carriers[c], .member = WEAVE_NONE}
                 : (struct place){.ref = (c - l->req->n_carriers) | PLAN_NEW, .member = WEAVE_NONE};
     }
-    for (uint32_t v = w->n_stages; v < w->n_stages + w->n_tasks; v++)
+    for (uint32_t v = w->n_stages; v < w->n_stages + l->n_held; v++)
         l->places[l->place_of[v]].n++;
     for (uint32_t m = 0; m < n_members; m++)
         if (l->closing[m] != WEAVE_NONE || !l->places[m].n)
             l->closing[m] = l->places[m].n++;
     for (uint32_t i = 0; i < homeless_count(l); i++)
         homeless_place(l, i)->n++;
+}
+
+static int places_check(struct laying *l)
+{
+    for (uint32_t m = 0; m < l->req->n_members; m++) {
+        const struct weave_member *at = &l->req->members[m];
+        if (l->places[m].n <= PLAN_MOST_TASKS)
+            continue;
+        struct str node = at->node == l->w->n_nodes ? str_of(WEAVE_MASTER)
+                                                    : l->req->of->nodes[at->node].name;
+        err_set(l->e, ERR_LIMIT, "a noderole of %.*s would have %u tasks, more than %d",
+                (int)node.n, node.s, l->places[m].n, PLAN_MOST_TASKS);
+        return err_hint(l->e, "groups that the node is in share its tasks");
+    }
+    return 0;
 }
 
 static int by_ref(const void *x, const void *y)
@@ -202,17 +230,17 @@ static void noderoles_fill(struct laying *l)
 static void tasks_place(struct laying *l)
 {
     const struct weave *w = l->w;
-    for (uint32_t v = w->n_stages; v < w->n_stages + w->n_tasks; v++) {
+    for (uint32_t v = w->n_stages; v < w->n_stages + l->n_held; v++) {
         struct place *pl = &l->places[l->place_of[v]];
         l->task_of[v] = pl->first + pl->filled++;
     }
     for (uint32_t v = 0; v < w->n; v++)
-        if (!is_instance(l, v)) {
+        if (!is_held(l, v)) {
             struct place *pl = homeless_place(l, homeless_of(l, v));
             l->task_of[v] = pl->first + pl->filled++;
         }
     for (uint32_t i = 0; i < l->n_forgiving; i++) {
-        struct place *pl = homeless_place(l, w->n_stages + w->n_joins + i);
+        struct place *pl = homeless_place(l, homeless_vertices(l) + i);
         l->own_join[l->forgiving[i]] = pl->first + pl->filled++;
     }
 }
@@ -237,7 +265,9 @@ static int instance_fill(struct laying *l, uint32_t v)
 {
     const struct weave_vertex *at = &l->w->vertices[v];
     struct plan_task *t = &l->plan->tasks[l->task_of[v]];
-    *t = (struct plan_task){.noderole = l->places[l->place_of[v]].ref, .weight = at->weight};
+    const struct place *pl = is_held(l, v) ? &l->places[l->place_of[v]]
+                                           : homeless_place(l, homeless_of(l, v));
+    *t = (struct plan_task){.noderole = pl->ref, .weight = at->weight};
     deps_fill(l, v, t);
     if (at->reason == WEAVE_RUN) {
         t->def = weave_def_run(l, v);
@@ -273,7 +303,7 @@ static void forgiving_fill(struct laying *l, uint32_t i)
     const char *name = arena_printf(&l->mem, "join:%.*s", (int)id.n, id.s);
     *dep = l->task_of[v] | PLAN_NEW;
     l->plan->tasks[l->own_join[v]] = (struct plan_task){
-        .noderole = homeless_place(l, l->w->n_stages + l->w->n_joins + i)->ref,
+        .noderole = homeless_place(l, homeless_vertices(l) + i)->ref,
         .weight = l->w->vertices[v].weight,
         .def = weave_def_passive(l, str_of(name), "join"),
         .deps = dep,
@@ -384,6 +414,9 @@ int weave_plan_make(const struct weave_plan_request *req, struct weave_plan *ret
         groups_fill(&l);
         forgiving_find(&l);
         places_count(&l);
+        rc = places_check(&l);
+    }
+    if (rc >= 0) {
         noderoles_fill(&l);
         tasks_place(&l);
         weave_pools(&l);

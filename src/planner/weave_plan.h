@@ -46,7 +46,8 @@ struct weave_plan {
     const struct weave_pool *pools; /* in the plan's arena */
     uint32_t n_pools;
 };
-/* ERR_REFUSED with everything that no jig executes, by type; what `parameters` says. */
+/* ERR_REFUSED with everything that no jig executes, by type; ERR_LIMIT for a noderole with too many
+ * tasks; what `parameters` says. */
 int weave_plan_make(const struct weave_plan_request *req, struct weave_plan *ret, struct err *e);
 
 #endif

@@ -21,6 +21,7 @@ struct laying {
     struct arena mem;     /* scratch */
     struct place *places; /* members, then those without a node */
     uint32_t n_places;
+    uint32_t n_held;                  /* instances, the first ones: those that a member holds */
     uint32_t *place_of;               /* by vertex */
     uint32_t *task_of;                /* by vertex: index in the plan */
     uint32_t *own_join;               /* by vertex: a join of its own that forgives; WEAVE_NONE */

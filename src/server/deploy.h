@@ -72,7 +72,8 @@ struct deploy {
     struct expr_budget budget;
     struct expr_var vars[3], old_vars[3];
     struct expr_scope scope, old;
-    uint32_t scope_node;          /* the node that vars are of, + 1 */
+    bool scoped;                  /* vars are of a node: */
+    uint32_t scope_node;          /* its index; WEAVE_NONE: none's */
     uint64_t old_common, old_own; /* documents that old_vars are of */
     /* deploy_params.c */
     struct deploy_params **params; /* by vertex of the graph, NULL: not looked at yet */
@@ -96,6 +97,8 @@ int deploy_stages_remove(struct server *s, const struct server_call *c, uint32_t
 /* deploy_nodes.c */
 int deploy_nodes(struct deploy *d, struct err *e);
 void deploy_members(struct deploy *d); /* again, after something was bound */
+/* The index of a node, WEAVE_NONE: it has no names here; not that of the master. */
+uint32_t deploy_node_find(const struct deploy *d, uint32_t node);
 bool deploy_is_group(const struct deploy *d, struct str role);
 
 /* deploy_scope.c */

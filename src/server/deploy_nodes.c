@@ -104,20 +104,23 @@ static int master_set(struct deploy *d, const bound_v *all, uint32_t *ret, struc
     return 0;
 }
 
-static uint32_t index_of(const struct deploy *d, const struct bound *b)
+uint32_t deploy_node_find(const struct deploy *d, uint32_t node)
 {
-    if (str_is(b->role, CATALOG_MASTER))
-        return (uint32_t)d->nodes.n;
     for (size_t lo = 0, hi = d->nodes.n; lo < hi;) {
         size_t mid = (lo + hi) / 2;
-        if (d->node_ids.at[mid] == b->node)
+        if (d->node_ids.at[mid] == node)
             return (uint32_t)mid;
-        if (d->node_ids.at[mid] < b->node)
+        if (d->node_ids.at[mid] < node)
             lo = mid + 1;
         else
             hi = mid;
     }
     return WEAVE_NONE;
+}
+
+static uint32_t index_of(const struct deploy *d, const struct bound *b)
+{
+    return str_is(b->role, CATALOG_MASTER) ? (uint32_t)d->nodes.n : deploy_node_find(d, b->node);
 }
 
 static int by_noderole(const void *x, const void *y)

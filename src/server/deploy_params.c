@@ -75,7 +75,8 @@ static int spot_fill(struct deploy *d, const struct graph_vertex *t, uint32_t no
     return 0;
 }
 
-/* A copy has the shape of what it was made of: both are walked together. */
+/* A copy has the shape of what it was made of: both are walked together, as spots_find() went, so
+ * that spots are met in the order in which they were found. */
 static int params_fill(struct deploy *d, const struct graph_vertex *t, uint32_t node,
                        const struct deploy_params *p, struct value *copy, struct err *e)
 {
@@ -84,6 +85,7 @@ static int params_fill(struct deploy *d, const struct graph_vertex *t, uint32_t 
         struct value *to;
     })
     walk = {0};
+    uint32_t next = 0;
     int rc = 0;
     vec_reserve(&walk, 1);
     walk.at[walk.n].from = t->parameters;
@@ -91,11 +93,8 @@ static int params_fill(struct deploy *d, const struct graph_vertex *t, uint32_t 
     while (walk.n && rc >= 0) {
         const struct value *from = walk.at[--walk.n].from;
         struct value *to = walk.at[walk.n].to;
-        const struct spot *spot = NULL;
-        for (uint32_t i = 0; i < p->n && !spot; i++)
-            spot = p->spots[i].at == from ? &p->spots[i] : NULL;
-        if (spot) {
-            rc = spot_fill(d, t, node, spot, to, e);
+        if (next < p->n && p->spots[next].at == from) {
+            rc = spot_fill(d, t, node, &p->spots[next++], to, e);
             continue;
         }
         uint32_t n = from->kind == VALUE_LIST || from->kind == VALUE_MAP ? from->n : 0;

@@ -150,10 +150,11 @@ static void vars_set(struct deploy *d, struct expr_var vars[3], const struct val
 const struct expr_scope *deploy_scope(void *ctx, uint32_t node)
 {
     struct deploy *d = ctx;
-    if (d->scope_node != node + 1) { /* WEAVE_NONE is 0 then */
+    if (!d->scoped || d->scope_node != node) {
         const struct value *own = node == WEAVE_NONE ? value_map(d->mem) : d->own[node].data;
         vars_set(d, d->vars, d->common, own);
-        d->scope_node = node + 1;
+        d->scope_node = node;
+        d->scoped = true;
     }
     d->budget = (struct expr_budget){.steps = STEPS, .bytes = BYTES};
     d->scope = (struct expr_scope){.vars = d->vars, .n = 3, .budget = &d->budget};

@@ -272,6 +272,30 @@ static void seen_set(struct server *s, struct kept *k, const struct value *seen)
     row_note(s, k, ROW_UPDATE);
 }
 
+/* A task that had an attempt counts by how that ended, whatever it saw before. */
+static bool was_tried(const struct task_view *v)
+{
+    return v->rule == RULE_RUN && (v->state == TASK_DONE || v->attempt);
+}
+
+/* Tasks move between the noderoles of a node as its groups change: whoever held one of these
+ * before has seen nothing of it any more.  The master's are apart, as they are in a weave. */
+static void forget_elsewhere(struct server *s, const struct kept *k, const struct strmap *newer)
+{
+    const struct inv_noderole *self = &s->inv.noderoles.at[k->noderole];
+    struct noderole_view nr;
+    bool master = !strcmp(view_role_name(s, k->noderole), CATALOG_MASTER);
+    (void)anneal_noderole(s->engine, k->noderole, &nr);
+    for (uint32_t id = anneal_node_first_noderole(s->engine, nr.node); id && newer->n;
+         id = anneal_node_next_noderole(s->engine, id)) {
+        SCOPED_ARENA(mem);
+        struct kept *other = id == k->noderole ? NULL : kept_get(s, id);
+        if (other && s->inv.noderoles.at[id].deployment == self->deployment &&
+            master == !strcmp(view_role_name(s, id), CATALOG_MASTER))
+            seen_set(s, other, seen_without(&mem, seen_read(&mem, other), newer));
+    }
+}
+
 static void ended(struct server *s, struct kept *k)
 {
     SCOPED_ARENA(mem);
@@ -279,22 +303,28 @@ static void ended(struct server *s, struct kept *k)
     struct noderole_view nr;
     struct value *tasks = value_list(&mem);
     bool failed = false;
-    if (!anneal_noderole(s->engine, k->noderole, &nr) || nr.operation != k->operation)
-        return; /* others had it since: it ended then */
+    if (!anneal_noderole(s->engine, k->noderole, &nr))
+        return;
+    if (nr.operation != k->operation) { /* others had it since, and may have run anything */
+        seen_set(s, k, tasks);
+        return;
+    }
     for (uint32_t t = nr.first_task; t < nr.first_task + nr.n_tasks; t++) {
         struct task_view v;
         (void)anneal_task(s->engine, t, &v);
         failed |= v.state == TASK_FAILED || v.state == TASK_DEP_FAILED;
-        if (v.state != TASK_DONE || v.rule != RULE_RUN)
+        if (!was_tried(&v))
             continue;
         struct str name = str_of(view_task_name(s, t));
         strmap_put(&newer, name, 1);
-        value_add(&mem, tasks, value_str(&mem, name));
+        if (v.state == TASK_DONE)
+            value_add(&mem, tasks, value_str(&mem, name));
     }
     struct value *seen = failed ? value_list(&mem) : seen_without(&mem, seen_read(&mem, k), &newer);
     if (tasks->n && !failed)
         value_add(&mem, seen, seen_entry(&mem, k->common, k->own, tasks));
     seen_set(s, k, seen);
+    forget_elsewhere(s, k, &newer);
     strmap_done(&newer);
 }
 

@@ -274,6 +274,17 @@ static bool in_open_operation(const struct server *s, const struct noderole_view
            op.state == OPERATION_RUNNING;
 }
 
+/* What holds stages and joins is on no node. */
+static const char *title_of(const struct server *s, const struct server_call *c, const char *verb,
+                            uint32_t noderole)
+{
+    struct noderole_view v = {0};
+    (void)anneal_noderole(s->engine, noderole, &v);
+    const char *role = view_role_name(s, noderole), *node = view_node_name(s, v.node);
+    return node ? arena_printf(c->mem, "%s %s on %s", verb, role, node)
+                : arena_printf(c->mem, "%s %s", verb, role);
+}
+
 int server_noderole_data(struct server *s, const struct server_call *c, struct server_reply *r,
                          struct err *e)
 {
@@ -298,8 +309,7 @@ int server_noderole_data(struct server *s, const struct server_call *c, struct s
     struct event ev = {.kind = EVENT_DATA_SET, .id = id, .a = digest};
     struct commit_note note = server_note(c, NULL);
     if (!in_open_operation(s, &v) && digest != v.data) {
-        const char *title = arena_printf(c->mem, "configure %s on %s", view_role_name(s, id),
-                                         s->inv.nodes.at[v.node].name);
+        const char *title = title_of(s, c, "configure", id);
         if ((rc = face_operation_add(s, c, "configure", title, CLASS_NORMAL, &ev.op, e)) < 0)
             return rc;
     }
@@ -357,9 +367,7 @@ int server_noderole_rerun(struct server *s, const struct server_call *c, struct 
         return rc;
     if (!anneal_noderole(s->engine, id, &v))
         return face_not_found(e, "noderole", c->id[0]);
-    const char *title = arena_printf(c->mem, "re-run %s on %s", view_role_name(s, id),
-                                     s->inv.nodes.at[v.node].name);
-    return rerun(s, c, r, title, &id, 1, e);
+    return rerun(s, c, r, title_of(s, c, "re-run", id), &id, 1, e);
 }
 
 int server_role_rerun(struct server *s, const struct server_call *c, struct server_reply *r,
