@@ -35,7 +35,8 @@ struct weave_plan_request {
     uint32_t n_members;
     const uint32_t *carriers; /* noderoles without a node that the deployment has, by id */
     uint32_t n_carriers;
-    /* The parameters of a task on a node, where expressions are in them. */
+    /* The parameters of a task on a node, where expressions are in them; until it is asked again.
+     */
     int (*parameters)(void *ctx, uint32_t task, uint32_t node, const struct value **ret,
                       struct err *e);
     void *ctx;

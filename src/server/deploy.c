@@ -9,6 +9,7 @@ int deploy_begin(struct deploy *d, struct server *s, struct arena *mem,
                  const struct deploy_request *ask, const struct catalog_graph *graph, struct err *e)
 {
     *d = (struct deploy){.server = s, .mem = mem, .ask = ask, .cat = s->catalog, .graph = graph};
+    arena_init(&d->scratch);
     d->params = arena_new(mem, struct deploy_params *, graph->n_vertices);
     int rc = deploy_nodes(d, e);
     if (rc >= 0 && !d->nodes.n && !d->node_ids.at[0]) {
@@ -30,6 +31,7 @@ void deploy_end(struct deploy *d)
     vec_done(&d->node_ids);
     vec_done(&d->members);
     vec_done(&d->carriers);
+    arena_done(&d->scratch);
 }
 
 /* --- what of it --- */

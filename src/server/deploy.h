@@ -76,6 +76,7 @@ struct deploy {
     uint32_t scope_node;          /* its index; WEAVE_NONE: none's */
     uint64_t old_common, old_own; /* documents that old_vars are of */
     /* deploy_params.c */
+    struct arena scratch;          /* of one instance's parameters */
     struct deploy_params **params; /* by vertex of the graph, NULL: not looked at yet */
     uint32_t *priorities;          /* by vertex of the weave, NULL: not asked for yet */
 };
@@ -107,7 +108,7 @@ const struct expr_scope *deploy_scope(void *ctx, uint32_t node);
 int deploy_condition(void *ctx, uint32_t task, uint32_t node, struct err *e);
 void deploy_scopes_end(struct deploy *d);
 
-/* deploy_params.c */
+/* deploy_params.c; borrowed until it is asked again */
 int deploy_parameters(void *ctx, uint32_t task, uint32_t node, const struct value **ret,
                       struct err *e);
 /* A node's part of the graph and its settings, as JSON. */

@@ -68,7 +68,7 @@ static int spot_fill(struct deploy *d, const struct graph_vertex *t, uint32_t no
                      const struct spot *spot, struct value *to, struct err *e)
 {
     const struct value *v;
-    int rc = expr_eval_defined(spot->x, deploy_scope(d, node), d->mem, &v, e);
+    int rc = expr_eval_defined(spot->x, deploy_scope(d, node), &d->scratch, &v, e);
     if (rc < 0)
         return err_wrap(e, "parameters of %s", t->id.s);
     *to = *v;
@@ -117,7 +117,7 @@ static int params_evaluate(struct deploy *d, uint32_t task, uint32_t node, const
     *ret = t->parameters;
     if (rc < 0 || !d->params[task]->n)
         return rc;
-    struct value *copy = value_copy(d->mem, t->parameters);
+    struct value *copy = value_copy(&d->scratch, t->parameters);
     *ret = copy;
     return params_fill(d, t, node, d->params[task], copy, e);
 }
@@ -141,7 +141,7 @@ int deploy_node_file(struct deploy *d, uint32_t node, struct buf *text, struct e
         d->priorities = arena_new(d->mem, uint32_t, d->weave->n);
         weave_priorities(d->weave, d->priorities);
     }
-    const struct value *settings = value_merge(d->mem, d->common, d->own[node].data);
+    const struct value *settings = value_merge(&d->scratch, d->common, d->own[node].data);
     struct weave_node_file file = {.req = &d->req,
                                    .node = node,
                                    .priorities = d->priorities,
@@ -156,14 +156,15 @@ static int params_upload(struct deploy *d, uint32_t node, const struct value **r
 {
     SCOPED_BUF(json);
     SCOPED_BUF(yaml);
-    struct value *all = value_map(d->mem), *doc;
+    struct arena *mem = &d->scratch;
+    struct value *all = value_map(mem), *doc;
     int rc = deploy_node_file(d, node, &json, e);
-    if (rc < 0 || (rc = json_parse(d->mem, json.data, json.len, NULL, &doc, e)) < 0)
+    if (rc < 0 || (rc = json_parse(mem, json.data, json.len, NULL, &doc, e)) < 0)
         return rc;
     yaml_write(&yaml, doc);
-    value_put_text(d->mem, all, "mode", "0600");
-    value_set(d->mem, all, "data", value_str(d->mem, buf_str(&yaml)));
-    *ret = *ret ? value_merge(d->mem, all, *ret) : all;
+    value_put_text(mem, all, "mode", "0600");
+    value_set(mem, all, "data", value_str(mem, buf_str(&yaml)));
+    *ret = *ret ? value_merge(mem, all, *ret) : all;
     return 0;
 }
 
@@ -171,6 +172,7 @@ int deploy_parameters(void *ctx, uint32_t task, uint32_t node, const struct valu
                       struct err *e)
 {
     struct deploy *d = ctx;
+    arena_reset(&d->scratch);
     int rc = params_evaluate(d, task, node, ret, e);
     if (rc >= 0 && str_is(d->graph->vertices[task].type, WEAVE_NODE_FILE))
         rc = params_upload(d, node, ret, e);
