@@ -114,6 +114,18 @@ static bool same_data(const struct value *a, const struct value *b)
     return no_a || no_b ? no_a == no_b : value_equal(a, b);
 }
 
+/* Whose tasks a noderole of a group has, its deployment says: it cannot stand for another one. */
+static int group_elsewhere(struct bind *b, uint32_t ref, uint32_t deployment)
+{
+    struct str name = str_of("?");
+    uint32_t parent;
+    (void)b->world->deployment(b->world->ctx, deployment, &name, &parent);
+    err_set(b->err, ERR_CONFLICT, "%s is in deployment %.*s", bind_ref_text(b, ref), (int)name.n,
+            name.s);
+    return err_hint(b->err, "a node is in a group of task graphs for one deployment only: unbind it "
+                            "there first");
+}
+
 /* The role is on the node already: live, or named twice. */
 static int item_present(struct bind *b, uint32_t number, uint32_t ref, uint64_t data)
 {
@@ -127,6 +139,8 @@ static int item_present(struct bind *b, uint32_t number, uint32_t ref, uint64_t 
                        bind_ref_text(b, ref));
     }
     b->world->noderole(b->world->ctx, ref, &info);
+    if (b->cat->roles[bind_ref_role(b, ref)].group && info.deployment != b->req->deployment)
+        return group_elsewhere(b, ref, info.deployment);
     bool other = info.data != bind_inputs(b, ref, item->user, data);
     vec_push(&b->present, ((struct bind_present){ref, number, other}));
     return 0;
