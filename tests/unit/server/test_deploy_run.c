@@ -251,6 +251,157 @@ static void test_documents(void)
     end(&b);
 }
 
+/* --- in any order --- */
+
+enum { TASKS = 2, NODES = 3 };
+struct walk { /* what should be known, beside the server */
+    struct bench b;
+    uint32_t random;
+    int x, op_x;            /* data now, and of the last run */
+    int seen[TASKS][NODES]; /* x at the last success; 0: none */
+    bool bound[NODES], failed[NODES];
+    bool runs[TASKS][NODES]; /* in the last run */
+};
+static const char *const task_names[TASKS] = {"one", "two"};
+
+static uint32_t any(struct walk *w, uint32_t below)
+{
+    w->random = w->random * 1664525 + 1013904223;
+    return (w->random >> 16) % below;
+}
+
+/* Begins a run and holds what would run against what should. */
+static void walk_deploy(struct walk *w)
+{
+    uint32_t n = 0;
+    for (int t = 0; t < TASKS; t++)
+        for (int i = 0; i < NODES; i++) {
+            w->runs[t][i] = w->bound[i] && (w->failed[i] || w->seen[t][i] != w->x);
+            n += w->runs[t][i];
+        }
+    w->op_x = w->x;
+    deploy(&w->b, "{}");
+    is_int(rig_int(&w->b.g, "tasks.run"), n, "%u tasks run", n);
+}
+
+static void walk_settle(struct walk *w)
+{
+    for (int i = 0; i < NODES; i++) {
+        w->failed[i] = false;
+        for (int t = 0; t < TASKS; t++)
+            if (w->runs[t][i])
+                w->seen[t][i] = w->op_x;
+    }
+}
+
+static void walk_forget(struct walk *w, int node)
+{
+    for (int t = 0; t < TASKS; t++)
+        w->seen[t][node] = 0;
+}
+
+/* One task fails; sometimes it is tried again. */
+static void walk_fail(struct walk *w)
+{
+    int t = (int)any(w, TASKS), i = (int)any(w, NODES);
+    walk_deploy(w);
+    work(&w->b, arena_printf(&w->b.g.mem, "%s@n%d", task_names[t], i + 1));
+    walk_settle(w);
+    if (!w->runs[t][i])
+        return;
+    walk_forget(w, i);
+    is_text(op_state(&w->b, last_op(&w->b)), "failed", "%s fails on n%d", task_names[t], i + 1);
+    w->failed[i] = any(w, 2);
+    if (w->failed[i])
+        return;
+    rig_do(&w->b.g, server_operation_retry, "Operation",
+           ASK(.id = rig_id(&w->b.g, last_op(&w->b))));
+    rig_settle(&w->b.g);
+    work(&w->b, NULL);
+    is_text(op_state(&w->b, last_op(&w->b)), "succeeded", "and not the next time");
+    walk_settle(w);
+}
+
+/* Stopped in the middle: what has begun has not been done, what has not is what it was. */
+static void walk_stop(struct walk *w)
+{
+    walk_deploy(w);
+    size_t first = w->b.done, good = first + any(w, TASKS * NODES);
+    while (w->b.done < w->b.jobs.n && w->b.done < good) {
+        struct job j = w->b.jobs.at[w->b.done++];
+        answer(&w->b, &j, OUTCOME_OK);
+    }
+    if (strcmp(op_state(&w->b, last_op(&w->b)), "running") != 0) {
+        walk_settle(w);
+        return;
+    }
+    rig_do(&w->b.g, server_operation_cancel, "Operation",
+           ASK(.id = rig_id(&w->b.g, last_op(&w->b)), .body = "{'abort': true}"));
+    rig_settle(&w->b.g);
+    for (size_t k = first; k < w->b.jobs.n; k++) {
+        const char *what = w->b.jobs.at[k].what;
+        int i = what[5] - '1'; /* "one@n1" */
+        w->seen[!strncmp(what, "two", 3)][i] = k < w->b.done ? w->op_x : 0;
+    }
+    while (w->b.done < w->b.jobs.n) {
+        struct job j = w->b.jobs.at[w->b.done++];
+        answer(&w->b, &j, OUTCOME_CANCELLED);
+    }
+    for (int i = 0; i < NODES; i++)
+        w->failed[i] = false;
+    is_text(op_state(&w->b, last_op(&w->b)), "cancelled", "a run is stopped");
+}
+
+static void walk_step(struct walk *w)
+{
+    int i = (int)any(w, NODES);
+    const char *node = arena_printf(&w->b.g.mem, "n%d", i + 1);
+    switch (any(w, 7)) {
+    case 0:
+    case 1:
+        w->x = 1 + (int)any(w, 3);
+        common(&w->b, arena_printf(&w->b.g.mem, "{'x': %d}", w->x));
+        break;
+    case 2:
+        walk_deploy(w);
+        work(&w->b, NULL);
+        walk_settle(w);
+        is_text(op_state(&w->b, last_op(&w->b)), "succeeded", "a run ends");
+        break;
+    case 3: walk_fail(w); break;
+    case 4: walk_stop(w); break;
+    case 5:
+        if (w->bound[i] && w->bound[0] + w->bound[1] + w->bound[2] > 1) {
+            unbind(&w->b, "web", node);
+            work(&w->b, NULL);
+            walk_forget(w, i);
+            w->bound[i] = w->failed[i] = false;
+        } else if (!w->bound[i]) {
+            bind(&w->b, "web", node);
+            w->bound[i] = true;
+        }
+        break;
+    default: restarts(&w->b); break;
+    }
+}
+
+static void test_any_order(uint32_t seed)
+{
+    static const char graph[] =
+        "- {id: web, type: group}\n"
+        "- {id: one, type: local, groups: [web], condition: changed(common.x)}\n"
+        "- {id: two, type: local, groups: [web], requires: [one], condition: changed(common.x)}\n";
+    struct walk w = {.random = seed, .x = 1, .bound = {true, true, true}};
+    printf("# seed %u\n", seed);
+    begin(&w.b, graph);
+    bind(&w.b, "web", "n1,n2,n3");
+    common(&w.b, "{'x': 1}");
+    for (int i = 0; i < 40; i++)
+        walk_step(&w);
+    restarts(&w.b);
+    end(&w.b);
+}
+
 int main(void)
 {
     test_tolerance();
@@ -258,5 +409,7 @@ int main(void)
     test_meanwhile();
     test_lives();
     test_documents();
+    for (uint32_t seed = 1; seed <= 3; seed++)
+        test_any_order(seed);
     return tap_done();
 }
