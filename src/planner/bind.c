@@ -122,8 +122,7 @@ static int group_elsewhere(struct bind *b, uint32_t ref, uint32_t deployment)
     (void)b->world->deployment(b->world->ctx, deployment, &name, &parent);
     err_set(b->err, ERR_CONFLICT, "%s is in deployment %.*s", bind_ref_text(b, ref), (int)name.n,
             name.s);
-    return err_hint(b->err, "a node is in a group of task graphs for one deployment only: unbind it "
-                            "there first");
+    return err_hint(b->err, "a node is in a group for one deployment only: unbind it there first");
 }
 
 /* The role is on the node already: live, or named twice. */

@@ -93,15 +93,10 @@ static void tell(struct weaving *x, const uint32_t *circle, uint32_t n)
     err_set(x->e, ERR_CONFLICT, "a circle: %.*s", (int)text.len, text.data);
 }
 
-int weave_circle(struct weaving *x, const uint32_t *left)
+int weave_give_up(struct weaving *x, uint32_t v)
 {
-    uint32_t *circle = xcalloc(x->w->n, sizeof *circle);
-    uint32_t n = shortest(x->w, left, vertex_on_circle(x->w, left), circle);
-    uint32_t v = strategy_on(x, circle, n);
-    const struct graph_vertex *t = v == WEAVE_NONE ? NULL : &x->g->vertices[v];
-    int rc = 1;
-    tell(x, circle, n);
-    if (t && t->kind == VERTEX_GROUP && (t->circles_limit || x->req->limit_circles)) {
+    const struct graph_vertex *t = &x->g->vertices[v];
+    if (t->kind == VERTEX_GROUP && (t->circles_limit || x->req->limit_circles)) {
         x->no_chunks[v] = true;
         vec_push(x->warnings,
                  ((struct weave_warning){
@@ -111,15 +106,21 @@ int weave_circle(struct weaving *x, const uint32_t *left)
                          "with it there is %s",
                          strategy_name((enum strategy)t->strategy.type), t->id.s, x->e->text)),
                      t->strategy.where}));
-    } else {
-        rc = -ERR_CONFLICT;
-        if (t)
-            (void)err_hint(x->e,
-                           "strategy %s with %u at a time of %s contradicts what its tasks wait "
-                           "for: raise the amount, or turn it into a limit with `circles: limit`",
-                           strategy_name((enum strategy)t->strategy.type), x->strands[v].amount,
-                           t->id.s);
+        return 1;
     }
+    (void)err_hint(x->e,
+                   "strategy %s with %u at a time of %s contradicts what its tasks wait for: raise "
+                   "the amount, or turn it into a limit with `circles: limit`",
+                   strategy_name((enum strategy)t->strategy.type), x->strands[v].amount, t->id.s);
+    return -ERR_CONFLICT;
+}
+
+int weave_circle(struct weaving *x, const uint32_t *left)
+{
+    uint32_t *circle = xcalloc(x->w->n, sizeof *circle);
+    uint32_t n = shortest(x->w, left, vertex_on_circle(x->w, left), circle);
+    uint32_t v = strategy_on(x, circle, n);
+    tell(x, circle, n);
     free(circle);
-    return rc;
+    return v == WEAVE_NONE ? -ERR_CONFLICT : weave_give_up(x, v);
 }

@@ -138,6 +138,11 @@ int weave_sort(struct weaving *x);
 
 /* weave_circle.c: from what is left over, those with left[v] > 0 */
 int weave_circle(struct weaving *x, const uint32_t *left);
+/* The strategy of v contradicts what x->e tells: as weave_sort(). */
+int weave_give_up(struct weaving *x, uint32_t v);
+
+/* weave_window.c: as weave_sort() */
+int weave_windows(struct weaving *x);
 
 /* weave_pick.c */
 int weave_leave_out(struct weaving *x);

@@ -96,11 +96,11 @@ static int strategy_one(struct weaving *x, uint32_t v)
     if (rc < 0 || s->amount == 0)
         return rc;
     nodes_of(x, v, &nodes);
-    if (t->strategy.type == STRATEGY_ROLLING || (!group && t->same_node))
+    if (x->no_chunks[v])
+        limit_tasks(x, v, s->amount);
+    else if (t->strategy.type == STRATEGY_ROLLING || (!group && t->same_node))
         limit_add(x, v, s->amount, group,
                   arena_printf(&x->w->mem, "%s:%s", group ? "group" : "task", t->id.s));
-    else if (x->no_chunks[v])
-        limit_tasks(x, v, s->amount);
     else if (nodes.n > s->amount)
         chunks_add(x, v, s->amount, &nodes);
     vec_done(&nodes);

@@ -223,6 +223,16 @@ static void test_refusals(void)
         "- {id: web, type: group, strategy: {type: one_by_one}}\n"
         "- {id: x, type: local, groups: [web]}\n"
         "- {id: y, type: local, groups: [web], cross_depends: [{name: x, role: web}]}\n";
+    static const char window[] =
+        "- {id: web, type: group, strategy: {type: rolling, amount: 1}}\n"
+        "- {id: x, type: local, groups: [web]}\n"
+        "- {id: y, type: local, groups: [web], cross_depends: [{name: x, role: web}]}\n";
+    static const char turns[] =
+        "- {id: web, type: group, strategy: {type: rolling, amount: 1}}\n"
+        "- {id: x, type: local, groups: [web]}\n"
+        "- {id: z, type: local, role: plain, cross_depends: [{name: x, role: web, policy: any}]}\n"
+        "- {id: y, type: local, groups: [web], cross_depends: [{name: x, role: self},\n"
+        "   {name: z, role: plain}]}\n";
     struct bench b;
     begin(&b, graph);
     bind(&b, "web", "n1");
@@ -250,6 +260,12 @@ static void test_refusals(void)
     loads(&b, circle);
     bind(&b, "web", "n2");
     refused(&b, ERR_CONFLICT, "strategy", "{}");
+    loads(&b, window);
+    refused(&b, ERR_CONFLICT, "y/n2 waits for join:x, and so for other nodes of web", "{}");
+    runs(&b, "{'limit_circles': true}", "x@n1 x@n2 y@n1 y@n2", "as a limit it runs");
+    has_text(rig_text(&b.g, "warnings.0"), "strategy rolling of web is a limit", "with a warning");
+    loads(&b, turns);
+    runs(&b, "{}", "x@n1 z@n2 y@n1 x@n2 y@n2", "what others do in between is no circle");
     end(&b);
 }
 
