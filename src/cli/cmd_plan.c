@@ -191,9 +191,25 @@ static struct value *row_of(struct plan_run *p, const struct weave *w, uint32_t 
                                                 : p->nodes.at[at->node].name.s);
     value_put_text(a, row, "role", at->role == WEAVE_NONE ? NULL : g->vertices[at->role].id.s);
     value_put_text(a, row, "type", g->vertices[at->task].type.s);
-    value_put_text(a, row, "stage", at->stage == WEAVE_NONE ? NULL : g->vertices[at->stage].id.s);
+    value_put_text(
+        a, row, "stage",
+        at->kind == WEAVE_STAGE || at->stage == WEAVE_NONE ? NULL : g->vertices[at->stage].id.s);
     value_put_text(a, row, "reason", weave_reason_name((enum weave_reason)at->reason));
     return row;
+}
+
+/* The order of a weave by levels, each in the order that it has.  Joins may be behind the last. */
+static const uint32_t *levels_order(struct plan_run *p, const struct weave *w)
+{
+    uint32_t *first = arena_new(&p->c->mem, uint32_t, w->n_levels + 2),
+             *ret = arena_new(&p->c->mem, uint32_t, w->n);
+    for (uint32_t v = 0; v < w->n; v++)
+        first[w->vertices[v].level + 1]++;
+    for (uint32_t i = 0; i <= w->n_levels; i++)
+        first[i + 1] += first[i];
+    for (uint32_t i = 0; i < w->n; i++)
+        ret[first[w->vertices[w->order[i]].level]++] = w->order[i];
+    return ret;
 }
 
 static void table_print(struct plan_run *p, const struct weave *w)
@@ -207,12 +223,13 @@ static void table_print(struct plan_run *p, const struct weave *w)
                                           {"REASON", "reason"},
                                           {0}};
     struct value *list = value_list(&p->c->mem), *v = value_map(&p->c->mem);
+    const uint32_t *order = levels_order(p, w);
     for (uint32_t i = 0; i < w->n; i++)
-        if (w->vertices[w->order[i]].kind != WEAVE_JOIN)
-            value_add(&p->c->mem, list, row_of(p, w, w->order[i]));
+        if (w->vertices[order[i]].kind != WEAVE_JOIN)
+            value_add(&p->c->mem, list, row_of(p, w, order[i]));
     value_set(&p->c->mem, v, "items", list);
     cli_print_list(p->c, v, fields, "task", "tasks");
-    cli_say(p->c, "%s on %s, %s behind each other", text_count(w->n_tasks, "task").s,
+    cli_say(p->c, "%s on %s, in %s", text_count(w->n_tasks, "task").s,
             text_count(p->nodes.n, "node").s, text_count(w->n_levels, "level").s);
 }
 

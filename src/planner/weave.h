@@ -72,7 +72,7 @@ enum weave_kind { WEAVE_STAGE, WEAVE_TASK, WEAVE_JOIN };
     X(TYPE, "skipped by type")                                                                     \
     X(CONDITION, "condition is false")                                                             \
     X(PART, "outside the part")                                                                    \
-    X(NOT_ONLY, "not among the only ones")                                                         \
+    X(NOT_ONLY, "not asked for")                                                         \
     X(SKIP, "skipped")                                                                             \
     X(NODE, "on another node")                                                                     \
     X(EVENT, "not for this event")

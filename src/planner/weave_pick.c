@@ -84,9 +84,13 @@ static int words_mark(struct weaving *x, const char *what, const struct str *wor
 {
     for (uint32_t i = 0; i < n; i++)
         if (!word_mark(x, words[i], ret)) {
+            const char *near = catalog_graph_find(x->g, words[i]) == CATALOG_NONE
+                                   ? catalog_graph_nearest(x->g, words[i])
+                                   : NULL; /* it is there, and has no node */
             err_set(x->e, ERR_NOT_FOUND, "%s: nothing is called %.*s here", what, (int)words[i].n,
                     words[i].s);
-            return err_hint(x->e, "a task, a stage or a group, or TASK/NODE, TASK/1,3-5");
+            return near ? err_hint(x->e, "did you mean \"%s\"?", near)
+                        : err_hint(x->e, "a task, a stage or a group, or TASK/NODE, TASK/1,3-5");
         }
     return 0;
 }

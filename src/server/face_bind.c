@@ -29,7 +29,7 @@ static struct value *loaded_value(struct arena *mem, const struct catalog *cat,
     value_put_text(mem, v, "loaded_at", view_time(mem, at_ms));
     value_put_int(mem, v, "barclamps", cat->n_barclamps);
     value_put_int(mem, v, "roles", catalog_roles_written(cat));
-    value_put_int(mem, v, "tasks", cat->n_tasks);
+    value_put_int(mem, v, "tasks", catalog_tasks_written(cat));
     value_set(mem, v, "report", view_report(mem, report, 0));
     return v;
 }

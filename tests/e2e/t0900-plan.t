@@ -39,7 +39,10 @@ has "$out" "digraph plan" "for Graphviz"
 run anneal plan "$work/cat" --roles
 has "$out" "shape=folder" "and the graph as it is written"
 plan
-has "$out" "8 tasks on 4 nodes" "as a table, counted"
+has "$out" "8 tasks on 4 nodes, in " "as a table, counted"
+levels=$(awk '$1 ~ /^[0-9]+$/ && NF == 7 { print $1 }' <<<"$out")
+is "$(wc -l <<<"$levels")" 10 "a row for each"
+is "$levels" "$(sort -n <<<"$levels")" "level by level"
 plan --node-file w3
 has "$out" "- w3" "the file of a node"
 has "$out" "timeout: 60" "with its parameters"

@@ -37,6 +37,7 @@ has "$out" "anneal deployment bind d" "and it is told what to do"
 anneal -q deployment bind d controller=a1.t,a2.t compute=b1.t,b2.t,b3.t --wait >/dev/null
 out=$(anneal deployment deploy d 2>&1); is $? 6 "a condition that reads what is not there refuses the run"
 has "$out" "condition of api on a1.t: common.release is undefined" "with its task, node and place"
+has "$out" "anneal deployment edit d --set task-graph:KEY=VALUE" "and the remedy"
 set_release() { anneal -q deployment propose d && anneal -q deployment edit d --set "task-graph:release=$1" && anneal -q deployment commit d; }
 set_release one; ok $? "what all tasks share is data of the deployment"
 
@@ -63,6 +64,12 @@ has "$out" "2 left out (2 condition is false)" "what has not changed is left out
 is "$(grep -c api "$trail")" 0 "really"
 skipped=$(anneal task list -o json | jq -r '[.items[] | select(.name == "api")][0] | .state + " " + .reason + ": " + .left_out')
 is "$skipped" "SKIPPED left-out: condition is false" "and it is told why"
+skipped=$(anneal task list -o json | jq -r '[.items[] | select(.name == "api")][0].id')
+has "$(anneal why task/"$skipped")" "was left out: condition is false" "why says so, too"
+has "$(anneal task show "$skipped")" "condition is false" "and so does the task"
+op=$(anneal operation list -o json | jq '[.items[] | select(.kind == "deploy")] | last | .id')
+is "$(anneal operation history "$op" -o json | jq -c '[.items[] | select(.name == "prepared") | .role] | unique')" '["compute","controller"]' \
+    "its history names the group that each attempt was for"
 crash; start
 set_release two
 : >"$trail"
@@ -134,6 +141,7 @@ part --start deployment; is "$(cut -d' ' -f1 "$trail" | sort -u)" report "what i
 for word in --only --skip --start --end; do
     out=$(anneal deployment deploy d $word nothing 2>&1); is $? 4 "$word with a word that matches nothing is refused"
 done
+has "$(anneal deployment deploy d --only agnt 2>&1)" 'did you mean "agent"?' "with the nearest name"
 out=$(anneal deployment deploy d --on zz.t 2>&1); [ $? -ne 0 ]; ok $? "and so is a node that is not there"
 
 : >"$trail"
