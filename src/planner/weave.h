@@ -148,6 +148,10 @@ static inline void weave_scope_end(struct weave **w)
 /* "task/node", the id of a stage, the name of a join. */
 struct str weave_vertex_name(const struct weave *w, const struct weave_request *req, uint32_t v,
                              struct arena *a);
+/* Marks the stages and instances that words of a pick mean; what: whose words they are, "--only".
+ * ERR_NOT_FOUND for one that means nothing, with what is called nearly so. */
+int weave_words_mark(const struct weave *w, const struct weave_request *req, const char *what,
+                     const struct str *words, uint32_t n, bool *ret, struct err *e);
 /* The same edges without joins: the instances and stages that v waits for, itself never; sorted. */
 uint32_t weave_plain_deps(const struct weave *w, uint32_t v, uint32_t *ret, uint32_t max);
 /* By vertex: 100, 200 ...; see weave_priority.c. */

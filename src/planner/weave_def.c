@@ -103,7 +103,9 @@ uint32_t weave_def_passive(struct laying *l, struct str name, const char *what)
 
 static const struct catalog_jig *jig_of(const struct laying *l, const struct graph_vertex *t)
 {
-    return catalog_jig_get(l->req->cat, str_is(t->type, "sync") ? str_of("rsync") : t->type);
+    const struct catalog_jig *jig = catalog_jig_get(
+        l->req->cat, str_is(t->type, "sync") ? str_of("rsync") : t->type);
+    return jig ? jig : l->req->any_jig;
 }
 
 static uint32_t def_make(struct laying *l, const struct graph_vertex *t, const struct value *params)

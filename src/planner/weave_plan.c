@@ -340,6 +340,7 @@ static void plan_seal(struct laying *l, struct weave_plan *ret)
     SEAL(p->spans, p->n_spans, l->spans, struct plan_span);
     SEAL(sizes, ret->n_pools, l->sizes, struct weave_pool);
     ret->pools = sizes;
+    ret->task_of = l->task_of;
     ret->plan = p;
 }
 
@@ -369,7 +370,7 @@ int weave_plan_make(const struct weave_plan_request *req, struct weave_plan *ret
     arena_init(&l.mem);
     l.plan->catalog = req->cat->number;
     l.place_of = arena_new(&l.mem, uint32_t, w->n);
-    l.task_of = arena_new(&l.mem, uint32_t, w->n);
+    l.task_of = arena_new(&l.plan->mem, uint32_t, w->n);
     l.own_join = filled(&l.mem, w->n);
     l.forgiving = arena_new(&l.mem, uint32_t, w->n);
     l.closing = filled(&l.mem, req->n_members);
