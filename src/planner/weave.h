@@ -103,6 +103,7 @@ struct weave_join {
 struct weave_limit { /* at most so many at once */
     struct str name; /* "task:rabbitmq", "group:controller" */
     uint32_t vertex; /* of the graph */
+    uint32_t group;  /* of a task: only of instances that this one owns; NONE: of all */
     uint32_t size;
     bool nodes; /* of a group: held from a node's first task to its last */
 };

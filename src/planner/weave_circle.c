@@ -101,15 +101,14 @@ int weave_circle(struct weaving *x, const uint32_t *left)
     const struct graph_vertex *t = v == WEAVE_NONE ? NULL : &x->g->vertices[v];
     int rc = 1;
     tell(x, circle, n);
-    if (t && t->kind == VERTEX_GROUP && (t->circles_limit || x->req->limit_circles)) {
+    if (t && (t->circles_limit || x->req->limit_circles)) {
         x->no_chunks[v] = true;
         vec_push(x->warnings,
                  ((struct weave_warning){
                      str_of(arena_printf(
-                         x->kept,
-                         "strategy %s of %s is a limit for each of its tasks, since "
-                         "with it there is %s",
-                         strategy_name((enum strategy)t->strategy.type), t->id.s, x->e->text)),
+                         x->kept, "strategy %s of %s is a limit%s, since with it there is %s",
+                         strategy_name((enum strategy)t->strategy.type), t->id.s,
+                         t->kind == VERTEX_GROUP ? " for each of its tasks" : "", x->e->text)),
                      t->strategy.where}));
     } else {
         rc = -ERR_CONFLICT;

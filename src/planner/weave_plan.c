@@ -376,7 +376,9 @@ int weave_plan_make(const struct weave_plan_request *req, struct weave_plan *ret
     l.closing = filled(&l.mem, req->n_members);
     l.groups = arena_new(&l.mem, uint32_t, l.g->n_vertices);
     l.def_of = arena_new(&l.mem, uint32_t, l.g->n_vertices);
-    l.pool_of = arena_new(&l.mem, uint32_t, l.g->n_vertices);
+    l.first_limit = arena_new(&l.mem, uint32_t, l.g->n_vertices);
+    l.next_limit = arena_new(&l.mem, uint32_t, w->n_limits);
+    l.limit_pool = arena_new(&l.mem, uint32_t, w->n_limits);
     l.span_of = arena_new(&l.mem, uint32_t, req->n_members);
     int rc = weave_types_check(&l);
     if (rc >= 0)

@@ -46,9 +46,13 @@ static int amount_of(struct weaving *x, uint32_t v, uint32_t *ret)
     return 0;
 }
 
-static void limit_add(struct weaving *x, uint32_t v, uint32_t size, bool nodes, const char *name)
+/* Of all that a vertex is: of the nodes of a group, of the instances of a task. */
+static void limit_whole(struct weaving *x, uint32_t v, uint32_t size)
 {
-    vec_push(&x->limits, ((struct weave_limit){str_of(name), v, size, nodes}));
+    bool group = x->g->vertices[v].kind == VERTEX_GROUP;
+    const char *name = arena_printf(&x->w->mem, "%s:%s", group ? "group" : "task",
+                                    x->g->vertices[v].id.s);
+    vec_push(&x->limits, ((struct weave_limit){str_of(name), v, WEAVE_NONE, size, group}));
 }
 
 /* A strategy that became a limit: each of the group's tasks has it for itself. */
@@ -62,9 +66,9 @@ static void limit_tasks(struct weaving *x, uint32_t g, uint32_t size)
             if (c->owner[pos] != g || done[t])
                 continue;
             done[t] = true;
-            limit_add(
-                x, t, size, false,
-                arena_printf(&x->w->mem, "%s/%s", x->g->vertices[g].id.s, x->g->vertices[t].id.s));
+            const char *name = arena_printf(&x->w->mem, "%s/%s", x->g->vertices[g].id.s,
+                                            x->g->vertices[t].id.s);
+            vec_push(&x->limits, ((struct weave_limit){str_of(name), t, g, size, false}));
         }
     }
 }
@@ -96,9 +100,8 @@ static int strategy_one(struct weaving *x, uint32_t v)
     if (rc < 0 || s->amount == 0)
         return rc;
     nodes_of(x, v, &nodes);
-    if (t->strategy.type == STRATEGY_ROLLING || (!group && t->same_node))
-        limit_add(x, v, s->amount, group,
-                  arena_printf(&x->w->mem, "%s:%s", group ? "group" : "task", t->id.s));
+    if (t->strategy.type == STRATEGY_ROLLING || (!group && (t->same_node || x->no_chunks[v])))
+        limit_whole(x, v, s->amount);
     else if (x->no_chunks[v])
         limit_tasks(x, v, s->amount);
     else if (nodes.n > s->amount)
