@@ -5,7 +5,6 @@
  * keep it, and the order has nothing to do with it.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
 
 #include "base/sort.h"
 #include "planner/weave_i.h"
@@ -100,10 +99,10 @@ static int strategy_one(struct weaving *x, uint32_t v)
     if (rc < 0 || s->amount == 0)
         return rc;
     nodes_of(x, v, &nodes);
-    if (t->strategy.type == STRATEGY_ROLLING || (!group && (t->same_node || x->no_chunks[v])))
-        limit_whole(x, v, s->amount);
-    else if (x->no_chunks[v])
+    if (group && x->no_chunks[v])
         limit_tasks(x, v, s->amount);
+    else if (t->strategy.type == STRATEGY_ROLLING || x->no_chunks[v] || (!group && t->same_node))
+        limit_whole(x, v, s->amount);
     else if (nodes.n > s->amount)
         chunks_add(x, v, s->amount, &nodes);
     vec_done(&nodes);
