@@ -52,23 +52,29 @@ static const char *node_text(const struct ended *x, uint32_t node)
     return node == x->req->n_nodes ? WEAVE_MASTER : x->req->nodes[node].name.s;
 }
 
-static const char *reason_text(const struct ended *x, uint32_t v)
+/* Of what was left out: why; NULL. */
+static const char *left_out_text(const struct ended *x, uint32_t v)
 {
-    if (x->run->tasks[v].reason == REASON_LEFT_OUT)
-        return weave_reason_name((enum weave_reason)x->w->vertices[v].reason);
-    return reason_name((enum reason)x->run->tasks[v].reason);
+    if (x->run->tasks[v].reason != REASON_LEFT_OUT)
+        return NULL;
+    return weave_reason_name((enum weave_reason)x->w->vertices[v].reason);
 }
 
 static struct value *task_row(const struct ended *x, uint32_t v)
 {
     struct arena *a = &x->c->mem;
     const struct weave_vertex *at = &x->w->vertices[v];
+    const char *left_out = left_out_text(x, v);
+    const char *reason = reason_name((enum reason)x->run->tasks[v].reason);
+    bool table = x->c->format == OUT_TABLE; /* which has one column for both */
     struct value *row = value_map(a);
     value_set(a, row, "id", value_str(a, weave_vertex_name(x->w, x->req, v, a)));
     value_set(a, row, "task", value_str(a, x->w->graph->vertices[at->task].id));
     value_put_text(a, row, "node", node_text(x, at->node));
     value_put_text(a, row, "state", task_state_name((enum task_state)x->run->tasks[v].state));
-    value_put_text(a, row, "reason", reason_text(x, v));
+    value_put_text(a, row, "reason", table && left_out ? left_out : reason);
+    if (!table)
+        value_put_text(a, row, "left_out", left_out);
     return row;
 }
 
