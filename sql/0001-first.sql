@@ -158,7 +158,7 @@ CREATE TABLE operation (
     class INTEGER NOT NULL CHECK (class BETWEEN 0 AND 2),
     created_ms INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 5),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 28),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 30),
     held INTEGER NOT NULL,
     gone INTEGER NOT NULL,
     served INTEGER NOT NULL,
@@ -181,7 +181,7 @@ CREATE TABLE noderole (
     cohort INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 8),
     target INTEGER NOT NULL CHECK (target BETWEEN 0 AND 2),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 28),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 30),
     mode INTEGER NOT NULL,
     generation INTEGER NOT NULL,
     incarnation INTEGER NOT NULL,
@@ -231,7 +231,7 @@ CREATE TABLE task (
     noderole INTEGER NOT NULL,
     def INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 9 AND state <> 1),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 28),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 30),
     attempt INTEGER NOT NULL,
     tries INTEGER NOT NULL,
     wake_ms INTEGER NOT NULL,
@@ -249,6 +249,7 @@ CREATE TABLE attempt (
     previous INTEGER NOT NULL,
     node INTEGER NOT NULL,
     generation INTEGER NOT NULL,
+    operation INTEGER NOT NULL,
     started_ms INTEGER NOT NULL,
     started_wall_ms INTEGER NOT NULL,
     input INTEGER NOT NULL,
@@ -259,10 +260,22 @@ CREATE TABLE attempt (
     deadline_ms INTEGER NOT NULL,
     ended_ms INTEGER NOT NULL,
     exit_code INTEGER NOT NULL,
+    phase INTEGER NOT NULL,
     note TEXT NOT NULL
 ) STRICT;
 -- Attempts that have not ended: what a restart must read, however long the history.
 CREATE INDEX attempt_open ON attempt (id) WHERE outcome = 255;
+-- The history of an operation, in the order in which attempts started.
+CREATE INDEX attempt_operation ON attempt (operation, id);
+
+-- How long tasks of a definition take; the id is drawn from its role, name and type.
+CREATE TABLE pace (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    expected_us INTEGER NOT NULL,
+    runs INTEGER NOT NULL
+) STRICT;
 
 -- Rows of noderole and task as bytes, newer than what lies in those tables.  The id is the group's
 -- number and, in its lowest 12 bits, which part of it.
@@ -319,6 +332,22 @@ CREATE TABLE role_store (
     realm INTEGER NOT NULL,
     rev INTEGER NOT NULL,
     body TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE overlay (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    scope INTEGER NOT NULL CHECK (scope BETWEEN 0 AND 1),
+    barclamp TEXT NOT NULL,
+    deployment INTEGER NOT NULL,
+    graph TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    tasks INTEGER NOT NULL,
+    author TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    message TEXT NOT NULL,
+    text TEXT NOT NULL
 ) STRICT;
 
 -- Of a noderole with tasks of a graph: its last deploy, and what its tasks saw when they last

@@ -320,7 +320,9 @@ void attempt_ask(struct anneal *a, uint32_t t);
 int attempt_result(struct anneal *a, const struct event *ev, struct err *e);
 void attempt_lost(struct anneal *a, uint32_t live, enum reason why);
 void attempt_supersede(struct anneal *a, uint32_t t); /* its task begins a new run */
-void attempt_close(struct anneal *a, uint32_t live, enum outcome outcome, int exit_code);
+/* answer: the result that ended it; NULL: nobody has answered. */
+void attempt_close(struct anneal *a, uint32_t live, enum outcome outcome,
+                   const struct event *answer);
 void attempt_backoff(struct anneal *a, uint32_t t, uint64_t until_ms);
 void attempt_unsleep(struct anneal *a, uint32_t t); /* ends a back-off */
 void attempt_stop(struct anneal *a, uint32_t live);

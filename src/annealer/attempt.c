@@ -51,8 +51,9 @@ static void attempt_live_free(struct anneal *a, uint32_t id)
     vec_push(&a->free_lives, id);
 }
 
+/* answer: the result that ended it; NULL: it is open, or nobody has answered. */
 static void row_emit(struct anneal *a, enum row_verb verb, const struct live *l, uint8_t outcome,
-                     int exit_code)
+                     const struct event *answer)
 {
     if (!a->fx)
         return;
@@ -64,6 +65,7 @@ static void row_emit(struct anneal *a, enum row_verb verb, const struct live *l,
         .realm = 1,
         .node = l->node,
         .generation = l->generation,
+        .operation = task_op(a, l->task),
         .started_ms = l->started_ms,
         .input = l->input,
         .outcome = outcome,
@@ -72,13 +74,14 @@ static void row_emit(struct anneal *a, enum row_verb verb, const struct live *l,
         .wake_ms = l->wake_ms,
         .deadline_ms = l->deadline_ms,
         .ended_ms = outcome == ATTEMPT_OPEN ? 0 : a->now_ms,
-        .exit_code = exit_code,
+        .exit_code = answer ? answer->exit_code : 0,
+        .phase = answer ? answer->phase : PHASE_NONE,
     };
 }
 
 void attempt_row_changed(struct anneal *a, uint32_t id)
 {
-    row_emit(a, ROW_UPDATE, &a->lives.at[id], ATTEMPT_OPEN, 0);
+    row_emit(a, ROW_UPDATE, &a->lives.at[id], ATTEMPT_OPEN, NULL);
 }
 
 static void worker_take(struct anneal *a, struct live *l)
@@ -190,7 +193,7 @@ void attempt_start(struct anneal *a, uint32_t t)
         a->spans.at[task->span].live++;
     task_go(a, t, TASKEV_START, REASON_NONE);
     timer_arm(a, id);
-    row_emit(a, ROW_INSERT, l, ATTEMPT_OPEN, 0);
+    row_emit(a, ROW_INSERT, l, ATTEMPT_OPEN, NULL);
     if (a->fx)
         vec_push(&a->fx->sends, ((struct dispatch){t, l->number, 0}));
     if (d->flags & DEF_F_TAKES_DOWN)
@@ -209,19 +212,19 @@ void attempt_ask(struct anneal *a, uint32_t t)
     node_take(a, l);
     task_go(a, t, TASKEV_ASK, REASON_NONE);
     timer_arm(a, id);
-    row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, 0);
+    row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, NULL);
     if (a->fx)
         vec_push(&a->fx->sends, ((struct dispatch){t, l->number, l->asks}));
 }
 
-void attempt_close(struct anneal *a, uint32_t id, enum outcome outcome, int exit_code)
+void attempt_close(struct anneal *a, uint32_t id, enum outcome outcome, const struct event *answer)
 {
     struct live *l = &a->lives.at[id];
     struct task *task = &a->tasks[l->task];
     uint32_t op = task_op(a, l->task), span = task->span;
     bool took_down = a->defs.at[task->def].flags & DEF_F_TAKES_DOWN;
     assert(l->kind == LIVE_RUN || l->kind == LIVE_WAIT);
-    row_emit(a, ROW_UPDATE, l, (uint8_t)outcome, exit_code);
+    row_emit(a, ROW_UPDATE, l, (uint8_t)outcome, answer);
     if (took_down)
         nodes_came_back(a, l->node);
     worker_give(a, l);
@@ -268,10 +271,10 @@ void attempt_supersede(struct anneal *a, uint32_t t)
     if (l->kind == LIVE_BACKOFF) {
         attempt_unsleep(a, t);
     } else if (l->kind == LIVE_WAIT) {
-        attempt_close(a, id, OUTCOME_CANCELLED, 0); /* nothing runs: it ends here */
+        attempt_close(a, id, OUTCOME_CANCELLED, NULL); /* nothing runs: it ends here */
     } else {
         l->flags |= LIVEF_SUPERSEDED;
-        row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, 0);
+        row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, NULL);
     }
 }
 
@@ -283,7 +286,7 @@ void attempt_stop(struct anneal *a, uint32_t id)
     l->flags |= LIVEF_STOPPING;
     l->wake_ms = in_ms(a, l, a->opt.stop_grace_ms);
     timer_arm(a, id);
-    row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, 0);
+    row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, NULL);
     if (a->fx)
         vec_push(&a->fx->stops, ((struct dispatch){l->task, l->number, l->asks}));
 }
@@ -329,7 +332,7 @@ void attempt_lost(struct anneal *a, uint32_t id, enum reason why)
     bool superseded = l->flags & LIVEF_SUPERSEDED, waiting = l->kind == LIVE_WAIT;
     bool once = a->defs.at[a->tasks[t].def].repeat == REPEAT_ONCE;
     bool held = a->ops.at[task_op(a, t)].held;
-    attempt_close(a, id, OUTCOME_LOST, 0);
+    attempt_close(a, id, OUTCOME_LOST, NULL);
     if (once && !waiting) {
         /* Nobody knows whether it happened: not again until somebody says so, whatever run it was
          * of. */
@@ -358,7 +361,7 @@ void attempt_poke(struct anneal *a, uint32_t id)
 {
     struct live *l = &a->lives.at[id];
     l->wake_ms = in_ms(a, l, 0); /* in its row, so that a restart does not forget it */
-    row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, 0);
+    row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, NULL);
     attempt_due(a, id);
 }
 
@@ -376,7 +379,7 @@ void attempt_timer_fired(struct anneal *a, uint32_t id)
             attempt_stop(a, id);
     } else if (a->now_ms >= l->deadline_ms) {
         uint32_t span = a->tasks[t].span;
-        attempt_close(a, id, OUTCOME_TIMEOUT, 0);
+        attempt_close(a, id, OUTCOME_TIMEOUT, NULL);
         fail_for_good(a, t, REASON_DEADLINE);
         limits_span_settle(a, span);
     } else {
@@ -397,22 +400,32 @@ static void answer_not_yet(struct anneal *a, uint32_t id, uint64_t again_ms)
         node_give(a, l);
     task_go(a, l->task, TASKEV_NOT_YET, REASON_NONE);
     timer_arm(a, id);
-    row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, 0);
+    row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, NULL);
 }
 
-static void answer_ok(struct anneal *a, uint32_t id)
+static void answer_ok(struct anneal *a, uint32_t id, const struct event *ev)
 {
     struct live *l = &a->lives.at[id];
     uint32_t t = l->task;
     a->tasks[t].done_digest = l->input;
     a->tasks[t].tries = 0;
-    attempt_close(a, id, OUTCOME_OK, 0);
+    attempt_close(a, id, OUTCOME_OK, ev);
     task_go(a, t, TASKEV_OK, REASON_NONE);
+}
+
+/* Why a task has failed, by where its attempt ended. */
+static enum reason failure_reason(const struct event *ev)
+{
+    if (ev->flag == OUTCOME_TIMEOUT)
+        return REASON_TIMEOUT;
+    return ev->phase == PHASE_TEST_PRE    ? REASON_TEST_PRE
+           : ev->phase == PHASE_TEST_POST ? REASON_TEST_POST
+                                          : REASON_EXIT;
 }
 
 int attempt_result(struct anneal *a, const struct event *ev, struct err *e)
 {
-    if (!task_exists(a, ev->id) || ev->flag >= OUTCOME_COUNT)
+    if (!task_exists(a, ev->id) || ev->flag >= OUTCOME_COUNT || ev->phase >= PHASE_COUNT)
         return err_set(e, ERR_NOT_FOUND, "no task %u", ev->id);
     uint32_t t = ev->id, id = a->tasks[t].live, span = a->tasks[t].span;
     struct live *l = &a->lives.at[id];
@@ -431,45 +444,47 @@ int attempt_result(struct anneal *a, const struct event *ev, struct err *e)
         return 0;
     }
     if (!current) {
-        attempt_close(a, id, outcome == OUTCOME_AGAIN ? OUTCOME_CANCELLED : outcome, ev->exit_code);
+        attempt_close(a, id, outcome == OUTCOME_AGAIN ? OUTCOME_CANCELLED : outcome, ev);
         task_settle_later(a, t);
         limits_span_settle(a, span);
         return 0;
     }
     bool held = a->ops.at[task_op(a, t)].held;
-    bool cut = outcome == OUTCOME_TIMEOUT || outcome == OUTCOME_CANCELLED;
+    /* In its first test the task itself had not begun: there is nothing to be uncertain of. */
+    bool cut = (outcome == OUTCOME_TIMEOUT || outcome == OUTCOME_CANCELLED) &&
+               ev->phase != PHASE_TEST_PRE;
     if (cut && a->defs.at[a->tasks[t].def].repeat == REPEAT_ONCE) {
         /* Ended by force in the middle: how far it came nobody can know. */
-        attempt_close(a, id, outcome, ev->exit_code);
+        attempt_close(a, id, outcome, ev);
         fail_for_good(a, t, REASON_UNCERTAIN);
         limits_span_settle(a, span);
         return 0;
     }
     switch (outcome) {
-    case OUTCOME_OK: answer_ok(a, id); break;
+    case OUTCOME_OK: answer_ok(a, id, ev); break;
     case OUTCOME_AGAIN:
         if (!held) {
             answer_not_yet(a, id, ev->ms);
             break;
         }
-        attempt_close(a, id, OUTCOME_CANCELLED, ev->exit_code);
+        attempt_close(a, id, OUTCOME_CANCELLED, ev);
         task_go(a, t, TASKEV_CANCEL, REASON_CANCELLED);
         break;
     case OUTCOME_CANCELLED:
-        attempt_close(a, id, outcome, ev->exit_code);
+        attempt_close(a, id, outcome, ev);
         if (held)
             task_go(a, t, TASKEV_CANCEL, REASON_ABORTED);
         else
             fail_or_retry(a, t, REASON_TIMEOUT);
         break;
     case OUTCOME_REFUSED:
-        attempt_close(a, id, outcome, ev->exit_code);
+        attempt_close(a, id, outcome, ev);
         fail_for_good(a, t, REASON_REFUSED);
         break;
     case OUTCOME_FAILED:
     case OUTCOME_TIMEOUT:
-        attempt_close(a, id, outcome, ev->exit_code);
-        fail_or_retry(a, t, outcome == OUTCOME_TIMEOUT ? REASON_TIMEOUT : REASON_EXIT);
+        attempt_close(a, id, outcome, ev);
+        fail_or_retry(a, t, failure_reason(ev));
         break;
     case OUTCOME_LOST:
     case OUTCOME_COUNT: break;

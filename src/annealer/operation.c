@@ -243,7 +243,7 @@ static void hold(struct anneal *a, uint32_t op, bool abort)
         for (uint32_t k = 0; k < nr->n_tasks; k++) {
             uint32_t t = nr->first_task + k, span = a->tasks[t].span;
             if (a->task_state[t] == TASK_WAITING) {
-                attempt_close(a, a->tasks[t].live, OUTCOME_CANCELLED, 0);
+                attempt_close(a, a->tasks[t].live, OUTCOME_CANCELLED, NULL);
                 task_go(a, t, TASKEV_CANCEL,
                         o->reason == REASON_TOLERANCE ? REASON_TOLERANCE : REASON_CANCELLED);
                 limits_span_settle(a, span);

@@ -43,6 +43,10 @@
     {                                                                                              \
         "deployment", "DeploymentRef", "Of this deployment."                                       \
     }
+#define OF_GRAPH                                                                                   \
+    {                                                                                              \
+        "graph", "Name", "Over this graph; `default` unless told."                                 \
+    }
 
 /* clang-format off */
 static const struct api_route routes[] = {
@@ -106,8 +110,29 @@ static const struct api_route routes[] = {
  GIVES("Catalog", API_200 | API_201), REFUSES(API_409 | API_422)},
 {API_GET, "/v1/catalog/generations", OP(catalog_generations), DOC("catalog", "List generations"),
  FOR(READ), LIST_OF("Catalog")},
+{API_GET, "/v1/catalog/files", OP(catalog_files),
+ DOC("catalog", "The files of the live generation, with what lies over its task graphs"), FOR(READ),
+ GIVES("CatalogFiles", API_200),
+ QUERY({"deployment", "DeploymentRef", "Also with what this deployment has over them."})},
 {API_GET, "/v1/barclamps", OP(barclamp_list), DOC("catalog", "List barclamps"), FOR(READ),
  LIST_OF("Barclamp")},
+{API_GET, "/v1/barclamps/{barclamp}/deployment_tasks", OP(barclamp_tasks),
+ DOC("catalog", "Read what a barclamp has over a task graph"), FOR(READ),
+ GIVES("TaskOverlay", API_200),
+ QUERY(OF_GRAPH, {"version", "Count", "This one; the newest unless told, 0 is none."},
+       {"merged", "Flag", "The whole graph that it gives."})},
+{API_PUT, "/v1/barclamps/{barclamp}/deployment_tasks", OP(barclamp_tasks_set),
+ DOC("catalog", "Lay other tasks over a task graph, whole or not at all"), FOR(OPERATE),
+ TAKES("TaskOverlaySet"), GIVES("TaskOverlay", API_200), FLAGS(API_IF_MATCH),
+ REFUSES(API_409 | API_422)},
+{API_GET, "/v1/barclamps/{barclamp}/deployment_tasks/versions", OP(barclamp_tasks_versions),
+ DOC("catalog", "List the versions of that, newest first"), FOR(READ),
+ LIST_OF("TaskOverlayVersion"), QUERY(OF_GRAPH)},
+{API_GET, "/v1/barclamps/{barclamp}/deployment_tasks/diff", OP(barclamp_tasks_diff),
+ DOC("catalog", "What differs between the graphs that two versions give"), FOR(READ),
+ GIVES("TaskOverlayDiff", API_200),
+ QUERY(OF_GRAPH, {"from", "Count", "A version; the one before unless told, 0 is none."},
+       {"to", "Count", "A version; the newest unless told."})},
 {API_GET, "/v1/roles", OP(role_list), DOC("catalog", "List roles"), FOR(READ), LIST_OF("Role")},
 {API_GET, "/v1/roles/{role}", OP(role_get), DOC("catalog", "Read a role"), FOR(READ),
  GIVES("Role", API_200)},
@@ -179,6 +204,23 @@ static const struct api_route routes[] = {
 {API_POST, "/v1/deployments/{deployment}/bind", OP(deployment_bind),
  DOC("deployments", "Bind roles to nodes, whole or not at all"), FOR(OPERATE), TAKES("Bind"),
  GIVES("BindResult", API_200 | API_202), REFUSES(API_409 | API_422)},
+{API_GET, "/v1/deployments/{deployment}/deployment_tasks", OP(deployment_tasks),
+ DOC("deployments", "Read what a deployment has over a task graph"), FOR(READ),
+ GIVES("TaskOverlay", API_200),
+ QUERY(OF_GRAPH, {"version", "Count", "This one; the newest unless told, 0 is none."},
+       {"merged", "Flag", "The whole graph that it gives."})},
+{API_PUT, "/v1/deployments/{deployment}/deployment_tasks", OP(deployment_tasks_set),
+ DOC("deployments", "Lay other tasks over a task graph, whole or not at all"), FOR(OPERATE),
+ TAKES("TaskOverlaySet"), GIVES("TaskOverlay", API_200), FLAGS(API_IF_MATCH),
+ REFUSES(API_409 | API_422)},
+{API_GET, "/v1/deployments/{deployment}/deployment_tasks/versions", OP(deployment_tasks_versions),
+ DOC("deployments", "List the versions of that, newest first"), FOR(READ),
+ LIST_OF("TaskOverlayVersion"), QUERY(OF_GRAPH)},
+{API_GET, "/v1/deployments/{deployment}/deployment_tasks/diff", OP(deployment_tasks_diff),
+ DOC("deployments", "What differs between the graphs that two versions give"), FOR(READ),
+ GIVES("TaskOverlayDiff", API_200),
+ QUERY(OF_GRAPH, {"from", "Count", "A version; the one before unless told, 0 is none."},
+       {"to", "Count", "A version; the newest unless told."})},
 
 {API_GET, "/v1/noderoles", OP(noderole_list), DOC("noderoles", "List noderoles"), FOR(READ),
  LIST_OF("Noderole"),
@@ -214,6 +256,15 @@ static const struct api_route routes[] = {
 {API_POST, "/v1/operations/{id}/resume", OP(operation_resume),
  DOC("operations", "Lift the hold of a cancelled one"), FOR(OPERATE),
  GIVES("Operation", API_200 | API_202), REFUSES(API_409 | API_422)},
+{API_GET, "/v1/operations/{id}/history", OP(operation_history),
+ DOC("operations", "What ran in it, in the order of starts"), FOR(READ), LIST_OF("HistoryItem"),
+ QUERY(BY_NODE, {"task", "Text", "Of tasks with this name."},
+       {"state", "TaskState", "Of tasks in this state now."},
+       {"failed", "Flag", "Attempts that failed."},
+       {"all", "Flag", "Behind them, tasks that had no attempt in it."})},
+{API_GET, "/v1/operations/{id}/timeline", OP(operation_timeline),
+ DOC("operations", "When what ran on which node, and the longest chain"), FOR(READ),
+ GIVES("Timeline", API_200), QUERY({"limit", "Limit", "No more than this many attempts."})},
 
 {API_GET, "/v1/tasks", OP(task_list), DOC("tasks", "List tasks"), FOR(READ), LIST_OF("Task"),
  QUERY({"state", "TaskState", "In this state."}, BY_NODE,
@@ -249,6 +300,7 @@ static const struct api_param path_params[] = {
     {"node", "NodeRef", "Name or id of a node."},
     {"deployment", "DeploymentRef", "Name or id of a deployment."},
     {"role", "Name", "Name of a role."},
+    {"barclamp", "Name", "Name of a barclamp."},
     {"jig", "Name", "Name of a jig."},
     {"pool", "Name", "Name of a pool."},
     {"id", "Id", "Its id."},
@@ -305,11 +357,8 @@ const char *api_method_name(enum api_method m)
 const char *api_scope_name(enum scope s)
 {
     static const char *const names[] = {
-        [SCOPE_NONE] = "none",
-        [SCOPE_ANNOUNCE] = "announce",
-        [SCOPE_READ] = "read",
-        [SCOPE_OPERATE] = "operate",
-        [SCOPE_ADMIN] = "admin",
+        [SCOPE_NONE] = "none",       [SCOPE_ANNOUNCE] = "announce", [SCOPE_READ] = "read",
+        [SCOPE_OPERATE] = "operate", [SCOPE_ADMIN] = "admin",
     };
     return s <= SCOPE_ADMIN ? names[s] : "?";
 }

@@ -33,6 +33,7 @@ static const char *const targets[] = {TARGETS(X)};
 static const char *const snapshot_states[] = {SNAPSHOT_STATES(X)};
 static const char *const sight_kinds[] = {SIGHT_KINDS(X)};
 static const char *const reasons[] = {REASONS(X)};
+static const char *const phases[] = {PHASES(X)};
 static const char *const outcomes[] = {OUTCOMES(X) "open"}; /* open: it has not ended yet */
 #undef X
 #define X(id, name, fields) name,
@@ -62,6 +63,7 @@ static const struct enum_component enum_components[] = {
     {"DataLayerKind", WORDS(sight_kinds)},
     {"Reason", WORDS(reasons)},
     {"Outcome", WORDS(outcomes)},
+    {"Phase", WORDS(phases)},
     {"EventKind", WORDS(event_kinds)},
     {"ProblemType", WORDS(problem_types)},
 };

@@ -77,7 +77,7 @@ static void catalog_read_jig(struct load *l, const struct value *v)
 /* There whether a catalog mentions them or not; one of the same name takes their place. */
 void catalog_builtin_jigs(struct load *l)
 {
-    static const char *const names[] = {"noop", "script", "shell", "test"};
+    static const char *const names[] = {"noop", "script", "shell", "test", "upload_file"};
 
     for (size_t i = 0; i < COUNT(names); i++) {
         struct str name = str_of(names[i]);

@@ -140,6 +140,11 @@ struct catalog_pool {
     uint32_t size;
     struct catalog_where where;
 };
+struct graph_test {      /* a command that is run before or after a task, in its attempt */
+    struct str cmd;      /* "": none */
+    uint64_t timeout_ms; /* 0: not said */
+    uint32_t retries;
+};
 struct catalog_task {
     struct str name, description;
     const struct value *params; /* a map */
@@ -147,6 +152,7 @@ struct catalog_task {
     uint32_t retries;
     uint8_t hold;  /* enum hold */
     uint8_t flags; /* DEF_F_TAKES_DOWN, DEF_F_SURVIVES_REBOOT */
+    struct graph_test test_pre, test_post;
     const uint32_t *pools;
     uint32_t n_pools;
     struct catalog_where where;

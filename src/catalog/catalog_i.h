@@ -69,8 +69,11 @@ struct load_graph {
 };
 struct load_doc { /* one file that belongs to the catalog */
     struct str path, text, dir;
-    struct str graph; /* DOC_GRAPH: its name */
-    enum { DOC_BARCLAMP, DOC_ROLES, DOC_TASKS, DOC_GRAPH } kind;
+    struct str graph; /* DOC_GRAPH, DOC_OVERLAY: its name */
+    enum { DOC_BARCLAMP, DOC_ROLES, DOC_TASKS, DOC_GRAPH, DOC_OVERLAY } kind;
+    uint32_t barclamp;     /* whose it is; CATALOG_NONE: nobody's */
+    const struct value *v; /* what is in it, once it was parsed; NULL: nothing that counts */
+    bool parsed;
 };
 
 struct load {
@@ -98,6 +101,9 @@ struct load {
     uint32_t graph;    /* being read */
     bool fields_doubt; /* unknown fields are warnings now */
     struct strmap by_barclamp, by_jig, by_pool, by_task, by_name, by_graph;
+    /* Of overlays, by "graph/id": whose the lowest of that id is, and what was read of those above.
+     */
+    struct strmap meant, above;
     uint32_t *order;
     bool limited; /* something was too large and not read: what refers to it is no fault */
 };
@@ -179,6 +185,8 @@ void catalog_read_each(struct load *l, const struct value *v, const char *what, 
 void catalog_read_task(struct load *l, const struct value *v);
 /* A task inside a role; its index, CATALOG_NONE if it cannot be used. */
 uint32_t catalog_read_task_inline(struct load *l, const struct value *v);
+/* A test of a task or a vertex. */
+void catalog_read_test(struct load *l, const struct value *v, struct graph_test *t);
 /* The task that a role without work runs. */
 uint32_t catalog_builtin_noop(struct load *l);
 
@@ -219,6 +227,12 @@ void catalog_read_vertex_depends(struct load *l, const struct value *v, void *ob
 void catalog_read_vertex_depended_by(struct load *l, const struct value *v, void *object);
 /* What is read of a field "graphs" of a barclamp. */
 void catalog_read_graphs(struct load *l, const struct value *v, struct catalog_barclamp *b);
+/* Files that lie over graphs (graph_file.c): what each id means is learnt before any is read, the
+ * topmost file first. */
+void catalog_overlays_learn(struct load *l);
+void catalog_read_graph_doc(struct load *l, const struct load_doc *doc, const struct value *v);
+/* What a file holds; NULL, and reported, if nothing. */
+const struct value *catalog_doc_parse(struct load *l, uint32_t number);
 void catalog_resolve_graphs(struct load *l);
 void catalog_order_graphs(struct load *l);
 /* Turns round what graph_sort() tells from need to needed, and starts at the lowest number. */

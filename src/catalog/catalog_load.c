@@ -6,6 +6,7 @@
  *     DIR/tasks/X.yaml    a task or a list of tasks
  *     DIR/graphs/X.yaml   stages, groups and tasks of the graph `default`
  *     DIR/graphs/G/X.yaml the same, of the graph G
+ *     DIR/graph_overlays/X.yaml, DIR/graph_overlays/G/X.yaml   what lies over them (graph_file.c)
  * Everything else in a folder is for the jigs and is not looked at.  Files are read in the order of
  * their paths, barclamps first, so that indexes do not depend on how a directory was listed.
  */
@@ -36,16 +37,17 @@ static struct str path_split(struct str path, struct str *ret_last)
     return (struct str){path.s, slash ? slash - 1 : 0};
 }
 
-/* DIR/graphs/X.yaml or DIR/graphs/G/X.yaml; doc->dir is what lies above `parent`. */
-static bool doc_in_graph(struct load_doc *doc, struct str parent)
+/* DIR/graphs/X.yaml or DIR/graphs/G/X.yaml, or the same below another folder; doc->dir is what lies
+ * above `parent`. */
+static bool doc_in_graph(struct load_doc *doc, struct str parent, const char *folder)
 {
     struct str above, dir = path_split(doc->dir, &above);
 
-    if (str_is(parent, "graphs")) {
+    if (str_is(parent, folder)) {
         doc->graph = str_of("default");
         return true;
     }
-    if (!str_is(above, "graphs"))
+    if (!str_is(above, folder))
         return false;
     doc->graph = parent;
     doc->dir = dir;
@@ -69,11 +71,23 @@ static int doc_classify(const struct catalog_file *f, struct load_doc *ret_doc)
         ret_doc->kind = DOC_ROLES;
     else if (str_is(parent, "tasks"))
         ret_doc->kind = DOC_TASKS;
-    else if (doc_in_graph(ret_doc, parent))
+    else if (doc_in_graph(ret_doc, parent, "graphs"))
         ret_doc->kind = DOC_GRAPH;
+    else if (doc_in_graph(ret_doc, parent, "graph_overlays"))
+        ret_doc->kind = DOC_OVERLAY;
     else
         return 0;
     return counts;
+}
+
+/* Overlays by their last names first, whatever folder they are in: they lie on each other. */
+static int overlay_compare(const struct load_doc *x, const struct load_doc *y)
+{
+    struct str left, right;
+    (void)path_split(x->path, &left);
+    (void)path_split(y->path, &right);
+    int order = str_cmp(left, right);
+    return order ? order : str_cmp(x->path, y->path);
 }
 
 static int doc_compare(const void *a, const void *b)
@@ -81,6 +95,10 @@ static int doc_compare(const void *a, const void *b)
     const struct load_doc *x = a, *y = b;
     if ((x->kind == DOC_BARCLAMP) != (y->kind == DOC_BARCLAMP))
         return x->kind == DOC_BARCLAMP ? -1 : 1;
+    if ((x->kind == DOC_OVERLAY) != (y->kind == DOC_OVERLAY))
+        return x->kind == DOC_OVERLAY ? -1 : 1;
+    if (x->kind == DOC_OVERLAY)
+        return overlay_compare(y, x); /* the topmost first */
     return str_cmp(x->path, y->path);
 }
 
@@ -122,13 +140,16 @@ static void docs_collect(struct load *l, const struct catalog_source *source)
 
 /* --- reading them --- */
 
-static const struct value *doc_parse(struct load *l, uint32_t number)
+const struct value *catalog_doc_parse(struct load *l, uint32_t number)
 {
-    const struct load_doc *doc = &l->docs[number];
+    struct load_doc *doc = &l->docs[number];
     struct yaml_options o = {.source = (uint16_t)(number + 1), .name = doc->path.s};
     struct value *v = NULL;
     struct err why;
 
+    if (doc->parsed)
+        return doc->v;
+    doc->parsed = true;
     o.max_values = CATALOG_MAX_VALUES;
     if (doc->text.n > CATALOG_MAX_FILE_BYTES) {
         (void)err_set(&why, ERR_LIMIT, "larger than %d MB", CATALOG_MAX_FILE_BYTES >> 20);
@@ -140,51 +161,72 @@ static const struct value *doc_parse(struct load *l, uint32_t number)
         catalog_fault_copy(l, number, &why);
         return NULL;
     }
+    if (v->kind == VALUE_NULL) {
+        catalog_fault(l, CATALOG_ERROR, ERR_INVALID, (struct catalog_where){number, 0, 0},
+                      "there is nothing in this file");
+        return NULL;
+    }
+    doc->v = v;
     return v;
 }
 
-static void docs_read(struct load *l)
+static void barclamp_doc_read(struct load *l, uint32_t number)
+{
+    const struct value *v = catalog_doc_parse(l, number);
+
+    if (v)
+        catalog_read_barclamp(l, v);
+    else /* its other files are still read, and count as its own */
+        vec_push(&l->barclamps, ((struct catalog_barclamp){.where = {number, 1, 1},
+                                                           .attributes = l->no_values,
+                                                           .schema = l->no_schema,
+                                                           .defaults = l->no_values}));
+}
+
+/* Barclamps, which come first, are read; the others learn whose they are.  True if there are
+ * overlays. */
+static bool owners_find(struct load *l)
 {
     struct strmap dirs = {0}; /* folder -> barclamp */
+    bool overlays = false;
 
     for (uint32_t i = 0; i < l->n_docs; i++) {
-        const struct load_doc *doc = &l->docs[i];
-        uintptr_t barclamp = 0;
+        struct load_doc *doc = &l->docs[i];
+        uintptr_t barclamp = CATALOG_NONE;
         if (doc->kind == DOC_BARCLAMP) {
             strmap_put(&dirs, doc->dir, l->barclamps.n);
+            barclamp_doc_read(l, i);
         } else if (!strmap_get(&dirs, doc->dir, &barclamp)) {
             struct catalog_where top = {i, 1, 1};
             catalog_fault(l, CATALOG_ERROR, ERR_INVALID, top,
                           "there is no %.*s%sbarclamp.yaml that this could belong to",
                           (int)doc->dir.n, doc->dir.s, doc->dir.n ? "/" : "");
+        }
+        doc->barclamp = (uint32_t)barclamp;
+        overlays |= doc->kind == DOC_OVERLAY;
+    }
+    strmap_done(&dirs);
+    return overlays;
+}
+
+static void docs_read(struct load *l)
+{
+    if (owners_find(l))
+        catalog_overlays_learn(l);
+    for (uint32_t i = 0; i < l->n_docs; i++) {
+        const struct load_doc *doc = &l->docs[i];
+        if (doc->kind == DOC_BARCLAMP || doc->barclamp == CATALOG_NONE)
             continue;
-        }
-        const struct value *v = doc_parse(l, i);
-        if (value_is(v, VALUE_NULL)) {
-            catalog_fault(l, CATALOG_ERROR, ERR_INVALID, (struct catalog_where){i, 0, 0},
-                          "there is nothing in this file");
-            v = NULL;
-        }
-        if (doc->kind == DOC_BARCLAMP) {
-            if (v)
-                catalog_read_barclamp(l, v);
-            else /* its other files are still read, and count as its own */
-                vec_push(&l->barclamps, ((struct catalog_barclamp){.where = {i, 1, 1},
-                                                                   .attributes = l->no_values,
-                                                                   .schema = l->no_schema,
-                                                                   .defaults = l->no_values}));
-            continue;
-        }
-        l->barclamp = (uint32_t)barclamp;
-        l->lenient = l->barclamps.at[barclamp].lenient;
+        const struct value *v = catalog_doc_parse(l, i);
+        l->barclamp = doc->barclamp;
+        l->lenient = l->barclamps.at[doc->barclamp].lenient;
         if (v && doc->kind == DOC_ROLES)
             catalog_read_each(l, v, "role", true, catalog_read_role);
         else if (v && doc->kind == DOC_TASKS)
             catalog_read_each(l, v, "task", true, catalog_read_task);
         else if (v && (l->graph = catalog_graph_begin(l, i)) != CATALOG_NONE)
-            catalog_read_each(l, v, "task", false, catalog_read_vertex);
+            catalog_read_graph_doc(l, doc, v);
     }
-    strmap_done(&dirs);
 }
 
 /* --- the generation --- */
@@ -274,6 +316,8 @@ void catalog_load_done(struct load *l)
     vec_done(&l->graphs);
     vec_done(&l->vertices);
     strmap_done(&l->by_graph);
+    strmap_done(&l->meant);
+    strmap_done(&l->above);
     graph_patterns_free(l->patterns);
     arena_done(&l->scratch);
 }

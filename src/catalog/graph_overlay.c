@@ -19,6 +19,7 @@ struct overlay {
     const struct catalog *c;
     const struct catalog_graph *base; /* NULL: none */
     struct strmap above;              /* ids of layers that were read */
+    struct strmap meant;              /* id -> barclamp of the lowest vertex that has it */
 };
 
 /* --- places --- */
@@ -67,12 +68,23 @@ static void meaning_set(struct overlay *x, uint32_t barclamp)
     x->l.lenient = x->l.barclamps.at[x->l.barclamp].lenient;
 }
 
-static const struct graph_vertex *replaced(const struct overlay *x, struct str id)
+static void meant_put(struct overlay *x, struct str id, uint32_t barclamp)
 {
-    uint32_t i = x->base ? catalog_graph_find(x->base, id) : CATALOG_NONE;
-    return i == CATALOG_NONE || x->base->vertices[i].barclamp == CATALOG_NONE
-               ? NULL
-               : &x->base->vertices[i];
+    if (!strmap_get(&x->meant, id, NULL))
+        strmap_put(&x->meant, id, barclamp);
+}
+
+/* A vertex that takes another's place is meant as the lowest one of its id. */
+static void meaning_learn(struct overlay *x, const struct graph_layer *layers, size_t n)
+{
+    for (uint32_t i = 0; x->base && i < x->base->n_vertices; i++)
+        if (x->base->vertices[i].barclamp != CATALOG_NONE) /* else built in, and nobody's */
+            meant_put(x, x->base->vertices[i].id, x->base->vertices[i].barclamp);
+    for (size_t k = 0; k < n; k++)
+        for (uint32_t i = 0; layers[k].vertices->kind == VALUE_LIST && i < layers[k].vertices->n;
+             i++)
+            meant_put(x, value_as_str(value_get(&layers[k].vertices->items[i], "id")),
+                      layers[k].barclamp);
 }
 
 static void layer_read(struct overlay *x, const struct graph_layer *layer, uint32_t number)
@@ -87,11 +99,12 @@ static void layer_read(struct overlay *x, const struct graph_layer *layer, uint3
     }
     for (uint32_t i = 0; i < list->n; i++) {
         struct str id = value_as_str(value_get(&list->items[i], "id"));
-        const struct graph_vertex *old = replaced(x, id);
+        uintptr_t barclamp = layer->barclamp;
         if (strmap_get(&x->above, id, NULL))
             continue;
         strmap_put(&own, id, 0);
-        meaning_set(x, old ? old->barclamp : layer->barclamp);
+        (void)strmap_get(&x->meant, id, &barclamp);
+        meaning_set(x, (uint32_t)barclamp);
         catalog_read_vertex(l, &list->items[i]);
     }
     for (size_t i = 0; i < own.n; i++)
@@ -173,11 +186,14 @@ int graph_overlay_new(const struct catalog *c, struct str graph, const struct gr
     arena_init(&o->mem);
     overlay_init(&x, o, c, graph, report);
     docs_make(&x, layers, n_layers);
+    meaning_learn(&x, layers, n_layers);
     for (size_t i = n_layers; i-- > 0;)
         layer_read(&x, &layers[i], c->n_files + (uint32_t)i);
     base_read(&x);
-    if (!x.l.limited)
+    if (!x.l.limited) {
+        catalog_group_roles(&x.l); /* a group must not have the name of a role */
         catalog_resolve_graphs(&x.l);
+    }
     if (!report->n_errors)
         catalog_order_graphs(&x.l);
     catalog_report_sort(report);
@@ -192,6 +208,7 @@ int graph_overlay_new(const struct catalog *c, struct str graph, const struct gr
         o = NULL;
     }
     strmap_done(&x.above);
+    strmap_done(&x.meant);
     catalog_load_done(&x.l);
     return r;
 }

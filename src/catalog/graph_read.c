@@ -253,49 +253,14 @@ static void vertex_refresh_on(struct load *l, const struct value *v, void *objec
     x->refresh_on = texts_read(l, v, "\"refresh_on\"", &x->n_refresh_on);
 }
 
-static void test_cmd(struct load *l, const struct value *v, void *object)
-{
-    struct graph_test *t = object;
-    t->cmd = catalog_read_text(l, v, "a test's \"cmd\"");
-    if (v->kind == VALUE_STRING && !t->cmd.n)
-        catalog_error(l, v, ERR_INVALID, "a test needs a command");
-}
-
-static void test_timeout(struct load *l, const struct value *v, void *object)
-{
-    ((struct graph_test *)object)->timeout_ms = catalog_read_duration(l, v, "\"timeout\"", 1);
-}
-
-static void test_retries(struct load *l, const struct value *v, void *object)
-{
-    struct graph_test *t = object;
-    t->retries = catalog_read_u32(l, v, "\"retries\"", 0, VERTEX_MAX_RETRIES);
-}
-
-static const struct field test_fields[] = {
-    {"cmd", test_cmd},
-    {"timeout", test_timeout},
-    {"retries", test_retries},
-};
-
-static void test_read(struct load *l, const struct value *v, struct graph_test *t)
-{
-    if (v->kind == VALUE_STRING)
-        test_cmd(l, v, t);
-    else if (v->kind != VALUE_NULL &&
-             catalog_read_fields(l, v, "a test", test_fields, COUNT(test_fields), t) &&
-             !value_get(v, "cmd"))
-        catalog_error(l, v, ERR_INVALID, "a test needs a command");
-}
-
 static void vertex_test_pre(struct load *l, const struct value *v, void *object)
 {
-    test_read(l, v, &((struct load_vertex *)object)->v.test_pre);
+    catalog_read_test(l, v, &((struct load_vertex *)object)->v.test_pre);
 }
 
 static void vertex_test_post(struct load *l, const struct value *v, void *object)
 {
-    test_read(l, v, &((struct load_vertex *)object)->v.test_post);
+    catalog_read_test(l, v, &((struct load_vertex *)object)->v.test_post);
 }
 
 /* --- all of it --- */

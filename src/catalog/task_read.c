@@ -109,6 +109,16 @@ static void task_requires(struct load *l, const struct value *v, void *object)
     ((struct load_task *)object)->requires = catalog_read_names(l, v, "\"requires\"");
 }
 
+static void task_test_pre(struct load *l, const struct value *v, void *object)
+{
+    catalog_read_test(l, v, &((struct load_task *)object)->task.test_pre);
+}
+
+static void task_test_post(struct load *l, const struct value *v, void *object)
+{
+    catalog_read_test(l, v, &((struct load_task *)object)->task.test_post);
+}
+
 static const struct field task_fields[] = {
     {"name", task_name},
     {"description", task_description},
@@ -124,6 +134,8 @@ static const struct field task_fields[] = {
     {"survives_reboot", task_survives_reboot},
     {"pools", task_pools},
     {"requires", task_requires},
+    {"test_pre", task_test_pre},
+    {"test_post", task_test_post},
 };
 
 static void times_settle(struct load *l, struct load_task *t)

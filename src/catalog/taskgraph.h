@@ -72,12 +72,6 @@ struct graph_tolerance {
 /* -1: never too many. */
 int64_t graph_tolerance_of(const struct graph_tolerance *t, uint32_t total);
 
-struct graph_test {
-    struct str cmd;      /* "": none */
-    uint64_t timeout_ms; /* 0: not said */
-    uint32_t retries;
-};
-
 struct graph_vertex {
     struct str id, type, version, description;
     uint8_t kind; /* enum vertex_kind */
@@ -120,7 +114,7 @@ int graph_cross_read(struct arena *a, struct graph_patterns *p, const struct val
 /* --- overlays --- */
 
 /* Whole vertices by id over those of a catalog: docs/rfc/07-task-graphs.md, section 8. */
-enum { GRAPH_MAX_LAYERS = 16 };
+enum { GRAPH_MAX_LAYERS = 1024 };
 struct graph_layer {
     const char *name;             /* for places: "deployment_tasks of d" */
     struct str text;              /* as it was given, for the lines of faults; may be empty */

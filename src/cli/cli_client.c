@@ -230,9 +230,11 @@ int cli_get_list(struct cli *c, struct arena *mem, const char *path, uint64_t mo
         for (uint32_t i = 0; i < part->n; i++)
             value_add(mem, items, &part->items[i]);
         total = value_as_int(value_get(v, "total"), -1);
-        after = value_as_text(value_get(v, "next"), NULL);
-        if (!after || !part->n)
+        const char *next = value_as_text(value_get(v, "next"), NULL);
+        /* A page may be empty and not the last one, but it must lead on. */
+        if (!next || (!part->n && after && strcmp(next, after) == 0))
             break;
+        after = next;
     }
     value_set(mem, all, "items", items);
     value_put_int(mem, all, "total", total >= 0 ? total : items->n);
@@ -272,6 +274,20 @@ static int stdin_read(struct cli *c, struct buf *b, struct err *e)
     }
     if (ferror(c->env->in))
         return err_set(e, ERR_IO, "standard input cannot be read");
+    return 0;
+}
+
+int cli_read_text(struct cli *c, const char *file, struct str *ret, struct err *e)
+{
+    SCOPED_BUF(b);
+    bool from_stdin = !strcmp(file, "-");
+    int rc = from_stdin ? stdin_read(c, &b, e) : fs_read(file, DATA_MAX, &b, e);
+    if (rc)
+        return rc;
+    if (!text_utf8_valid(buf_str(&b).s, b.len))
+        return err_set(e, ERR_INVALID, "%s is not UTF-8 text",
+                       from_stdin ? "standard input" : file);
+    *ret = (struct str){arena_strndup(&c->mem, buf_str(&b).s, b.len), b.len};
     return 0;
 }
 

@@ -94,8 +94,9 @@ static void bar_put(struct buf *b, const struct value *progress, const struct lo
     plain.color = false;
     if (total <= 0)
         return;
-    term_bar(b, &plain, 10, done, failed, total);
-    buf_printf(b, " %3d%%", (int)(done * 100 / total));
+    int64_t percent = value_as_int(value_get(progress, "percent"), done * 100 / total);
+    term_bar(b, &plain, 10, percent * total, failed * 100, total * 100);
+    buf_printf(b, " %3d%%", (int)percent);
 }
 
 static void number_put(struct buf *b, enum show show, const struct value *v)

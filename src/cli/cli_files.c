@@ -110,3 +110,53 @@ struct catalog_source cli_tree_source(struct arena *mem, const struct value *fil
                                         value_as_str(&files->members[i].v)};
     return (struct catalog_source){list, files->n};
 }
+
+/* --- and back --- */
+
+int cli_dir_vacant(const char *dir, struct err *e)
+{
+    char **names;
+    size_t n;
+    if (!fs_exists(dir))
+        return 0;
+    if (!fs_is_dir(dir))
+        return err_set(e, ERR_EXISTS, "%s is no directory", dir);
+    int rc = fs_list(dir, &names, &n, e);
+    if (rc)
+        return rc;
+    for (size_t i = 0; i < n; i++)
+        free(names[i]);
+    free(names);
+    if (!n)
+        return 0;
+    err_set(e, ERR_EXISTS, "%s is not empty", dir);
+    return err_hint(e, "name a new directory");
+}
+
+/* Below the directory it is written to: no part of it leads up or to the root. */
+static bool path_stays_below(struct str path)
+{
+    while (path.n) {
+        const char *slash = memchr(path.s, '/', path.n);
+        struct str part = {path.s, slash ? (size_t)(slash - path.s) : path.n};
+        if (part.n == 0 || str_is(part, ".") || str_is(part, "..") || memchr(part.s, 0, part.n))
+            return false;
+        if (!slash)
+            return true;
+        path = (struct str){slash + 1, path.n - part.n - 1};
+    }
+    return false;
+}
+
+int cli_write_file(struct arena *mem, const char *dir, struct str path, struct str text,
+                   struct err *e)
+{
+    if (!path_stays_below(path))
+        return err_set(e, ERR_INVALID, "\"%.*s\" is no path below %s", (int)path.n, path.s, dir);
+    char *full = arena_printf(mem, "%s/%.*s", dir, (int)path.n, path.s);
+    char *slash = strrchr(full, '/');
+    *slash = '\0';
+    int rc = fs_mkdirs(full, 0755, e);
+    *slash = '/';
+    return rc ? rc : fs_write_atomic(full, text.s, text.n, 0644, e);
+}

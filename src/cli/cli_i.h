@@ -93,6 +93,8 @@ uint64_t cli_limit(const struct cli *c); /* --limit */
  */
 int cli_list(struct cli *c, const char *path, const char *const *filters,
              const struct field *fields, const char *name_path, const char *what, struct err *e);
+/* A file as it is ("-": standard input), which must be UTF-8. */
+int cli_read_text(struct cli *c, const char *file, struct str *ret, struct err *e);
 /* A map from a YAML or JSON file ("-": standard input). */
 int cli_read_data(struct cli *c, const char *file, const struct value **ret_v, struct err *e);
 
@@ -105,9 +107,18 @@ int cli_read_tree(struct arena *mem, const char *dir, struct value **ret_files, 
 /* Only the files whose paths are wanted. */
 int cli_read_tree_of(struct arena *mem, const char *dir, bool (*wanted)(struct str path),
                      struct value **ret_files, struct err *e);
+/* May files be written into it?  It is empty, or not there yet; else ERR_EXISTS. */
+int cli_dir_vacant(const char *dir, struct err *e);
+/* One file of such a map, with the directories above it; ERR_INVALID for a path that leads out. */
+int cli_write_file(struct arena *mem, const char *dir, struct str path, struct str text,
+                   struct err *e);
 /* Those files as what a catalog is read from; borrows their texts. */
 struct catalog_source;
 struct catalog_source cli_tree_source(struct arena *mem, const struct value *files);
+
+/* --- cmd_catalog.c --- */
+/* What the server found doubtful, as lint shows it; to err. */
+void cli_findings_show(struct cli *c, const struct value *report);
 
 /* --- cmd_lint.c: what is wrong with a catalog --- */
 struct catalog_report;
@@ -179,6 +190,8 @@ int cli_plan_simulate(struct cli *c, const struct catalog *cat, const struct wea
 void cli_words(struct cli *c, const char *option, const struct str **ret, uint32_t *ret_n);
 
 /* --- cmd_diff.c: lines of a difference --- */
+/* "      + a.b: 1" for each value that differs in two documents. */
+void diff_data_say(struct cli *c, const struct value *before, const struct value *after);
 /* "  + role@node  noderole 7  more"; more may be NULL. */
 void diff_name_say(struct cli *c, const char *mark, const struct value *v, const char *more);
 /* Noderoles that are concerned and why; home: the deployment that is not worth telling. */

@@ -123,8 +123,7 @@ static void origin_put(struct cli *c, const char *dir, struct value *body)
     free(path);
 }
 
-/* What the server found doubtful, as lint shows it. */
-static void findings_show(struct cli *c, const struct value *report)
+void cli_findings_show(struct cli *c, const struct value *report)
 {
     SCOPED_BUF(b);
     const struct look look = {.color = c->color_err, .utf8 = c->utf8};
@@ -156,7 +155,7 @@ int cmd_catalog_load(struct cli *c, struct err *e)
     if ((rc = cli_send(c, "POST", "/v1/catalog", body, &v, e)))
         return rc;
     if (c->format == OUT_TABLE && !c->quiet)
-        findings_show(c, value_get(v, "report"));
+        cli_findings_show(c, value_get(v, "report"));
     uint64_t roles = (uint64_t)value_as_int(value_get(v, "roles"), 0);
     uint64_t tasks = (uint64_t)value_as_int(value_get(v, "tasks"), 0);
     if (cli_has(c, "dry-run"))
@@ -166,6 +165,36 @@ int cmd_catalog_load(struct cli *c, struct err *e)
         cli_done(c, v, "generation", "catalog generation %" PRId64 " loaded: %s, %s",
                  value_as_int(value_get(v, "generation"), 0), text_count(roles, "role").s,
                  text_count(tasks, "task").s);
+    return 0;
+}
+
+/* Nothing is written before all of it was read and the directory was seen to be free. */
+int cmd_catalog_export(struct cli *c, struct err *e)
+{
+    const char *dir = cli_arg(c, 0);
+    const struct value *v;
+    SCOPED_BUF(path);
+    buf_puts(&path, "/v1/catalog/files");
+    http_query(&path, "deployment", cli_option(c, "deployment"));
+    int rc = cli_dir_vacant(dir, e);
+    if (rc || (rc = cli_get(c, path.data, &v, e)))
+        return rc;
+    const struct value *files = value_get(v, "files"), *overlays = value_get(v, "overlays");
+    for (uint32_t i = 0; !rc && value_is(files, VALUE_MAP) && i < files->n; i++)
+        rc = cli_write_file(&c->mem, dir,
+                            (struct str){files->members[i].key, files->members[i].key_n},
+                            value_as_str(&files->members[i].v), e);
+    if (rc)
+        return rc;
+    struct value *told = value_map(&c->mem);
+    value_set(&c->mem, told, "generation", value_get(v, "generation"));
+    value_set(&c->mem, told, "deployment", value_get(v, "deployment"));
+    value_set(&c->mem, told, "overlays", overlays);
+    value_put_int(&c->mem, told, "files_written", files ? files->n : 0);
+    cli_done(c, told, "generation", "catalog generation %" PRId64 " written to %s: %s, %s",
+             value_as_int(value_get(v, "generation"), 0), dir,
+             text_count(files ? files->n : 0, "file").s,
+             text_count(overlays ? overlays->n : 0, "overlay").s);
     return 0;
 }
 

@@ -104,7 +104,7 @@ static const char *shown(struct cli *c, const struct value *v)
     return arena_strdup(&c->mem, buf_str(&b).s);
 }
 
-static void data_say(struct cli *c, const struct value *before, const struct value *after)
+void diff_data_say(struct cli *c, const struct value *before, const struct value *after)
 {
     leaves_v found = {0};
     leaves_find(c, (struct leaf){{before, after}, ""}, 2, &found);
@@ -142,7 +142,7 @@ static void change_say(struct cli *c, const struct value *v)
     const char *what = value_as_text(value_get(v, "change"), "");
     diff_name_say(c, *what == 'a' ? "+" : *what == 'r' ? "-" : "~", v, NULL);
     if (*what != 'r') {
-        data_say(c, value_get(v, "before"), value_get(v, "after"));
+        diff_data_say(c, value_get(v, "before"), value_get(v, "after"));
         names_say(c, "needs", value_get(v, "gains"));
         names_say(c, "no longer needs", value_get(v, "losses"));
     }

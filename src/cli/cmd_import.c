@@ -77,40 +77,19 @@ static int maps_read(struct cli *c, struct import_map **ret_maps, size_t *ret_n,
 
 static int target_check(struct cli *c, const char *dst, struct err *e)
 {
-    char **names;
-    size_t n;
-    if (!fs_exists(dst))
-        return 0;
-    if (!fs_is_dir(dst))
-        return err_set(e, ERR_EXISTS, "%s is no directory", dst);
-    int rc = fs_list(dst, &names, &n, e);
-    if (rc)
-        return rc;
-    for (size_t i = 0; i < n; i++)
-        free(names[i]);
-    free(names);
-    if (!n || cli_has(c, "force"))
-        return 0;
-    err_set(e, ERR_EXISTS, "%s is not empty", dst);
-    return err_hint(e, "name a new directory, or write into this one with --force");
+    int rc = cli_has(c, "force") ? 0 : cli_dir_vacant(dst, e);
+    if (rc == -ERR_EXISTS && fs_is_dir(dst))
+        err_hint(e, "name a new directory, or write into this one with --force");
+    return rc;
 }
 
 static int target_write(struct cli *c, const char *dst, const struct catalog_import *i,
                         struct err *e)
 {
-    for (size_t k = 0; k < i->n_files; k++) {
-        const struct catalog_file *f = &i->files[k];
-        char *path = arena_printf(&c->mem, "%s/%.*s", dst, (int)f->path.n, f->path.s);
-        char *slash = strrchr(path, '/');
-        *slash = '\0';
-        int rc = fs_mkdirs(path, 0755, e);
-        *slash = '/';
-        if (!rc)
-            rc = fs_write_atomic(path, f->text.s, f->text.n, 0644, e);
-        if (rc)
-            return rc;
-    }
-    return 0;
+    int rc = 0;
+    for (size_t k = 0; !rc && k < i->n_files; k++)
+        rc = cli_write_file(&c->mem, dst, i->files[k].path, i->files[k].text, e);
+    return rc;
 }
 
 static struct value *import_document(struct cli *c, const struct catalog_import *i,

@@ -7,6 +7,7 @@
 
 #include "cli/progress_i.h"
 #include "cli/table_i.h"
+#include "cli/timeline_i.h"
 
 static const struct field operation_columns[] = {
     {"ID", "id", SHOW_TEXT, COLUMN_RIGHT},
@@ -20,6 +21,21 @@ static const struct field operation_columns[] = {
     {"ACTOR", "actor", SHOW_TEXT, COLUMN_WIDE},
     {"CLASS", "class", SHOW_TEXT, COLUMN_WIDE},
     {"REASON", "reason", SHOW_TEXT, COLUMN_WIDE},
+    {0},
+};
+static const struct field history_columns[] = {
+    {"TASK", "task", SHOW_TEXT, COLUMN_RIGHT},
+    {"NAME", "name", SHOW_TEXT, COLUMN_SHRINK},
+    {"ROLE", "role", SHOW_TEXT, COLUMN_SHRINK},
+    {"NODE", "node", SHOW_TEXT, COLUMN_SHRINK},
+    {"ATTEMPT", "number", SHOW_TEXT, COLUMN_RIGHT},
+    {"OUTCOME", "outcome", SHOW_STATE, 0},
+    {"EXIT", "exit_code", SHOW_TEXT, COLUMN_RIGHT},
+    {"STARTED", "started_at", SHOW_AGE, COLUMN_RIGHT},
+    {"RAN", "ran_ms", SHOW_MS, COLUMN_RIGHT},
+    {"STATE", "state", SHOW_STATE, 0},
+    {"ENDED", "ended_at", SHOW_AGE, COLUMN_RIGHT | COLUMN_WIDE},
+    {"NOTE", "note", SHOW_TEXT, COLUMN_SHRINK},
     {0},
 };
 static const struct field operation_sheet[] = {
@@ -114,6 +130,40 @@ int cmd_operation_retry(struct cli *c, struct err *e)
 int cmd_operation_resume(struct cli *c, struct err *e)
 {
     return operation_post(c, "resume", NULL, "goes on", e);
+}
+
+int cmd_operation_history(struct cli *c, struct err *e)
+{
+    static const char *const filters[] = {"node", "task", "state", NULL};
+    SCOPED_BUF(path);
+    const struct value *v;
+    buf_puts(&path, http_path(&c->mem, "/v1/operations/%s/history", cli_arg(c, 0)));
+    for (const char *const *f = filters; *f; f++) {
+        const char *word = cli_word(c, *f);
+        http_query(&path, *f, word ? word : cli_option(c, *f));
+    }
+    http_query(&path, "failed", cli_has(c, "failed") ? "true" : NULL);
+    http_query(&path, "all", cli_has(c, "all") ? "true" : NULL);
+    int rc = cli_get_list(c, &c->mem, path.data, cli_limit(c), &v, e);
+    if (!rc)
+        cli_print_list(c, v, history_columns, "task", "attempts");
+    return rc;
+}
+
+int cmd_operation_timeline(struct cli *c, struct err *e)
+{
+    SCOPED_BUF(path);
+    SCOPED_BUF(b);
+    const struct value *v;
+    buf_puts(&path, http_path(&c->mem, "/v1/operations/%s/timeline", cli_arg(c, 0)));
+    http_query(&path, "limit", cli_option(c, "limit"));
+    int rc = cli_get(c, path.data, &v, e);
+    if (rc || cli_print_data(c, v, "operation"))
+        return rc;
+    struct look look = cli_look(c, false);
+    timeline_draw(&b, &look, v);
+    cli_put(c, &b);
+    return 0;
 }
 
 int cmd_watch(struct cli *c, struct err *e)

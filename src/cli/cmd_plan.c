@@ -227,9 +227,9 @@ static int node_print(struct plan_run *p, const struct weave *w, const char *nam
         err_set(e, ERR_NOT_FOUND, "--node-file %s: no node is called so", name);
         return err_hint(e, "the names are those of %s", cli_option(p->c, "nodes"));
     }
-    weave_write_node(&text, w, &p->req, node);
-    int rc = json_parse(&p->c->mem, text.data, text.len, NULL, &v, e);
-    if (rc < 0)
+    struct weave_node_file file = {.req = &p->req, .node = node};
+    int rc = weave_write_node(&text, w, &file, e);
+    if (rc < 0 || (rc = json_parse(&p->c->mem, text.data, text.len, NULL, &v, e)) < 0)
         return rc;
     if (p->c->format != OUT_JSON)
         p->c->format = OUT_YAML;

@@ -48,6 +48,7 @@ static const struct field task_sheet[] = {
 static const struct field attempt_columns[] = {
     {"ATTEMPT", "number", SHOW_TEXT, COLUMN_RIGHT},
     {"OUTCOME", "outcome", SHOW_STATE, 0},
+    {"PHASE", "phase", SHOW_TEXT, 0},
     {"EXIT", "exit_code", SHOW_TEXT, COLUMN_RIGHT},
     {"NODE", "node", SHOW_TEXT, COLUMN_SHRINK},
     {"STARTED", "started_at", SHOW_AGE, COLUMN_RIGHT},

@@ -137,6 +137,7 @@ static void offer_kind(struct completion *k, enum cli_kind kind, const char *wor
         [KIND_DEPLOYMENT] = {"/v1/deployments", "name"},
         [KIND_JIG] = {"/v1/jigs", "name"},
         [KIND_POOL] = {"/v1/pools", "name"},
+        [KIND_BARCLAMP] = {"/v1/barclamps", "name"},
         [KIND_NODEROLE] = {"/v1/noderoles", "id"},
         [KIND_OPERATION] = {"/v1/operations", "id"},
         [KIND_TASK] = {"/v1/tasks", "id"},

@@ -46,6 +46,7 @@ struct progress_op progress_op_read(struct arena *mem, const struct value *v)
         .pending = number_at(p, "pending", 0),
         .cancelled = number_at(p, "cancelled", 0),
         .skipped = number_at(p, "skipped", 0),
+        .percent = number_at(p, "percent", -1),
         .eta_ms = number_at(v, "eta_ms", -1),
         .created_ms = time_at(v, "created_at"),
         .ended_ms = time_at(v, "ended_at"),
@@ -75,6 +76,8 @@ bool progress_op_ended(const struct progress_op *op)
 int progress_percent(const struct progress_op *op)
 {
     int64_t done = op->done + op->skipped;
+    if (op->percent >= 0)
+        return (int)op->percent;
     if (op->total <= 0)
         return progress_op_ended(op) ? 100 : 0;
     return (int)(done >= op->total ? 100 : done * 100 / op->total);
@@ -111,7 +114,7 @@ static void bar_draw(struct pen *pen, const struct progress_op *op)
     int width = pen->look->columns ? pen->look->columns / 3 : BAR_MOST;
     width = width < BAR_LEAST ? BAR_LEAST : width > BAR_MOST ? BAR_MOST : width;
     pen_put(pen, STYLE_PLAIN, "  ");
-    pen_bar(pen, width, op->done + op->skipped, op->failed, op->total);
+    pen_bar(pen, width, progress_percent(op) * op->total, op->failed * 100, op->total * 100);
     pen_put(pen, STYLE_BOLD, " %3d%%", progress_percent(op));
     pen_put(pen, STYLE_PLAIN, "  %lld/%lld", (long long)(op->done + op->skipped),
             (long long)op->total);

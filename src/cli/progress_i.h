@@ -14,6 +14,7 @@ struct progress_op {
     int64_t id;
     const char *kind, *title, *state;
     int64_t total, done, failed, running, waiting, ready, pending, cancelled, skipped;
+    int64_t percent;              /* of the work in it; -1: not told */
     int64_t eta_ms;               /* -1: not known */
     int64_t created_ms, ended_ms; /* -1: not known, not yet */
     bool held;

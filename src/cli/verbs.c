@@ -31,6 +31,7 @@ static const char classes[] = CLASSES(WORD_TEXT);
     OPT("rev", "N", KIND_NUMBER, \
         "change it only if it is still at revision N (default: the one read just before)")
 #define NO_WAIT FLAG("no-wait", 0, "do not wait for its end")
+#define GRAPH  OPT("graph", "NAME", KIND_TEXT, "the graph (default: default)")
 #define DATA   OPT("data", "FILE", KIND_FILE, "YAML or JSON; - reads standard input")
 #define NODE_FIELDS \
     OPT("deployment", "NAME", KIND_DEPLOYMENT, "its home deployment"), \
@@ -50,6 +51,7 @@ static const char classes[] = CLASSES(WORD_TEXT);
 #define A_ROLE   {"ROLE", KIND_ROLE, 0, "name of a role", NULL}
 #define A_JIG    {"JIG", KIND_JIG, 0, "name of a jig", NULL}
 #define A_POOL   {"POOL", KIND_POOL, 0, "name of a pool", NULL}
+#define A_BARC   {"NAME", KIND_BARCLAMP, 0, "name of a barclamp", NULL}
 #define A_DEPL   {"NAME", KIND_DEPLOYMENT, 0, "name or id of a deployment", NULL}
 #define A_NR     {"ID", KIND_NODEROLE, 0, "number of a noderole", NULL}
 #define A_OP     {"ID", KIND_OPERATION, 0, "number of an operation", NULL}
@@ -57,6 +59,37 @@ static const char classes[] = CLASSES(WORD_TEXT);
 
 #define S VERB_SERVER
 #define W (VERB_SERVER | VERB_WAIT)
+
+/* What lies over task graphs: the same for whoever may have something there. */
+#define TASKS_VERBS(noun, arg, route, below) \
+    {#noun, "tasks", "print what a " #noun " has over a task graph", cmd_##noun##_tasks, S, \
+     .routes = "GET " route, \
+     .args = {arg}, \
+     .opts = OPTS(GRAPH, OPT("number", "N", KIND_NUMBER, "version N (default: the newest)"), \
+                  FLAG("merged", 0, "the whole graph that it gives")), \
+     .about = "As it was given, to be edited and set again."}, \
+    {#noun, "tasks-set", "lay tasks over those of a task graph", cmd_##noun##_tasks_set, S, \
+     .routes = "GET " route ", PUT " route, \
+     .args = {arg, {"FILE", KIND_FILE, 0, "a list, YAML or JSON; - reads standard input", NULL}}, \
+     .opts = OPTS(GRAPH, OPT("message", "TEXT", KIND_TEXT, "what it is for"), \
+                  FLAG("dry-run", 'n', "check it only"), REV), \
+     .about = "Whole tasks, groups and stages by their ids, over those of the " below ".  " \
+              "Checked with all that lies below and above it; a refusal names line and column.  " \
+              "A list without anything in it, [], takes it away again.", \
+     .examples = "anneal " #noun " tasks NAME > tasks.yaml\n" \
+                 "anneal " #noun " tasks-set NAME tasks.yaml --message 'wait for the switch'"}, \
+    {#noun, "tasks-diff", "show what differs between two versions of that", \
+     cmd_##noun##_tasks_diff, S, \
+     .routes = "GET " route "/diff", \
+     .args = {arg}, \
+     .opts = OPTS(GRAPH, \
+                  OPT("from", "N", KIND_NUMBER, "a version (default: the one before); 0 is none"), \
+                  OPT("to", "N", KIND_NUMBER, "a version (default: the newest)")), \
+     .about = "In the graph that they give: tasks that came (+), changed (~) or went (-)."}, \
+    {#noun, "tasks-history", "list the versions of that", cmd_##noun##_tasks_history, S, \
+     .routes = "GET " route "/versions", \
+     .args = {arg}, \
+     .opts = OPTS(GRAPH, LIMIT)}
 
 const struct cli_verb cli_verbs[] = {
     {"status", NULL, "what the cluster is doing and what needs attention", cmd_status, S,
@@ -310,6 +343,8 @@ const struct cli_verb cli_verbs[] = {
      .opts = OPTS(OPT("message", "TEXT", KIND_TEXT, "what it is for")),
      .about = "With the catalog of that time.  What cannot come back is listed; `anneal deployment "
               "commit` then brings about the rest."},
+    TASKS_VERBS(deployment, A_DEPL, "/v1/deployments/{deployment}/deployment_tasks",
+                "catalog and of what its barclamps have over it"),
 
     {"noderole", "list", "list noderoles", cmd_noderole_list, S,
      .routes = "GET /v1/noderoles",
@@ -397,6 +432,26 @@ const struct cli_verb cli_verbs[] = {
     {"operation", "resume", "go on with a cancelled operation", cmd_operation_resume, W,
      .routes = "POST /v1/operations/{id}/resume",
      .args = {A_OP}},
+    {"operation", "history", "list what ran in an operation, as it started", cmd_operation_history,
+     S,
+     .routes = "GET /v1/operations/{id}/history",
+     .args = {A_OP},
+     .opts = OPTS(FLAG("all", 0, "tasks that had no attempt in it too, behind the others"),
+                  FLAG("failed", 0, "only attempts that failed"),
+                  OPT("node", "NODE", KIND_NODE, "only those on this node"),
+                  OPT("task", "NAME", KIND_TEXT, "only those of tasks with this name"),
+                  PICK("state", "STATE", task_states, "only those of tasks in this state now"),
+                  LIMIT),
+     .about = "Attempts stay in the history of the operation in which they started, also when "
+              "their tasks are replaced or run again later.",
+     .examples = "anneal operation history 14 --failed\nanneal operation history 14 --node db1"},
+    {"operation", "timeline", "draw when what ran, and the longest chain", cmd_operation_timeline,
+     S,
+     .routes = "GET /v1/operations/{id}/timeline",
+     .args = {A_OP},
+     .opts = OPTS({"limit", "N", KIND_NUMBER, ARG_POSITIVE, 0, "no more than N attempts", NULL}),
+     .about = "A line for each attempt, or for each node if there are many.  The longest chain "
+              "goes back from the task that ended last, each time to what it waited for longest."},
 
     {"task", "list", "list tasks", cmd_task_list, S,
      .routes = "GET /v1/tasks",
@@ -486,6 +541,8 @@ const struct cli_verb cli_verbs[] = {
     {"barclamp", "list", "list barclamps", cmd_barclamp_list, S,
      .routes = "GET /v1/barclamps",
      .opts = OPTS(LIMIT)},
+    TASKS_VERBS(barclamp, A_BARC, "/v1/barclamps/{barclamp}/deployment_tasks",
+                "catalog, for all deployments"),
     {"catalog", "show", "show the catalog in use", cmd_catalog_show, S,
      .routes = "GET /v1/catalog"},
     {"catalog", "load", "load a catalog from a directory", cmd_catalog_load, S,
@@ -494,6 +551,16 @@ const struct cli_verb cli_verbs[] = {
      .opts = OPTS(FLAG("dry-run", 'n', "check it only"),
                   OPT("origin", "TEXT", KIND_TEXT, "where it comes from (default: DIR)")),
      .about = "Loaded whole or not at all.  Files whose names begin with a dot are left out."},
+    {"catalog", "export", "write the catalog in use into a directory", cmd_catalog_export, S,
+     .routes = "GET /v1/catalog/files",
+     .args = {{"DIR", KIND_DIR, 0, "a directory that is empty or not there yet", NULL}},
+     .opts = OPTS(OPT("deployment", "NAME", KIND_DEPLOYMENT,
+                      "with what this deployment has over the task graphs")),
+     .about = "Files are as they were loaded.  What barclamps have over the task graphs, and with "
+              "--deployment what that has, is written beside them, so that `anneal lint` and "
+              "`anneal plan` see the graphs that are run.",
+     .examples = "anneal catalog export ./catalog --deployment prod\n"
+                 "anneal plan ./catalog --nodes nodes.yaml"},
     {"catalog", "history", "list the generations of the catalog", cmd_catalog_history, S,
      .routes = "GET /v1/catalog/generations",
      .opts = OPTS(LIMIT)},
@@ -620,67 +687,5 @@ const struct cli_verb cli_verbs[] = {
      .opts = OPTS(OPT("dir", "DIR", KIND_DIR, "write all pages there")),
      .examples = "anneal man anneal-node.1 | man -l -\nanneal man --dir /usr/local/share/man"},
     {"__complete", NULL, "candidates for the shell", cmd_complete, VERB_RAW | VERB_HIDDEN},
-    {0},
-};
-
-const struct cli_noun cli_nouns[] = {
-    {"status", "what the cluster is doing and what needs attention", "The cluster"},
-    {"watch", "open operations, live", "The cluster"},
-    {"why", "why something is as it is, and what to do about it", "The cluster"},
-    {"events", "what happened, and what happens", "The cluster"},
-    {"node", "machines", "Objects"},
-    {"group", "groups of nodes", "Objects"},
-    {"deployment", "what runs where", "Objects"},
-    {"noderole", "one role on one node", "Objects"},
-    {"operation", "requests and the work they caused", "Work"},
-    {"task", "steps of that work", "Work"},
-    {"worker", "who runs tasks", "Work"},
-    {"pool", "limits on what runs at once", "Work"},
-    {"catalog", "what can be run", "The catalog"},
-    {"barclamp", "packages of roles", "The catalog"},
-    {"role", "what a node can be", "The catalog"},
-    {"jig", "how tasks are run", "The catalog"},
-    {"lint", "check a catalog without a server", "The catalog"},
-    {"plan", "lay a task graph over nodes, without a server", "The catalog"},
-    {"import", "catalogs of other systems", "The catalog"},
-    {"token", "who may do what", "Administration"},
-    {"admin", "backup, restore, checks", "Administration"},
-    {"sim", "the engine on virtual time", "Administration"},
-    {"openapi", "the server's OpenAPI document", "Administration"},
-    {"version", "versions", "Administration"},
-    {"help", "help on a noun or a verb", "Administration"},
-    {"completion", "shell completion", "Administration"},
-    {"man", "manual pages", "Administration"},
-    {"__complete", NULL, NULL},
-    {0},
-};
-
-const struct cli_opt cli_globals[] = {
-    {"server", "URL", KIND_TEXT, 0, 0, "address of the server (default http://127.0.0.1:7480)",
-        NULL},
-    {"token-file", "FILE", KIND_FILE, 0, 0, "file that holds the token", NULL},
-    {"cacert", "FILE", KIND_FILE, 0, 0, "authority that signed the server's certificate (PEM)",
-        NULL},
-    {"output", "FORMAT", KIND_WORD, 0, 'o', "table, json, yaml or name", "table|json|yaml|name"},
-    {"wait", "TIMEOUT", KIND_DURATION, ARG_OPTIONAL, 0,
-        "follow the operation to its end, or for TIMEOUT at most", NULL},
-    {"timeout", "DURATION", KIND_DURATION, ARG_POSITIVE, 0,
-        "how long an answer may take (default 30s)", NULL},
-    {"color", NULL, KIND_FLAG, 0, 0, "colour even if the output is no terminal", NULL},
-    {"no-color", NULL, KIND_FLAG, 0, 0, "no colour", NULL},
-    {"quiet", NULL, KIND_FLAG, 0, 'q', "print results and errors only", NULL},
-    {"verbose", NULL, KIND_FLAG, 0, 'v',
-        "more columns; each exchange with the server on standard error", NULL},
-    {"help", NULL, KIND_FLAG, 0, 'h', "help on what was typed so far", NULL},
-    {"version", NULL, KIND_FLAG, 0, 0, "the version of this program", NULL},
-    {0},
-};
-
-const struct cli_variable cli_variables[] = {
-    {"ANNEAL_SERVER", "address of the server, as --server"},
-    {"ANNEAL_TOKEN", "the token itself"},
-    {"ANNEAL_TOKEN_FILE", "file that holds the token, as --token-file"},
-    {"NO_COLOR", "no colour if set and not empty"},
-    {"XDG_CONFIG_HOME", "where anneal/token is looked for (default ~/.config)"},
     {0},
 };

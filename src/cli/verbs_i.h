@@ -33,6 +33,7 @@ enum cli_kind {
     KIND_DEPLOYMENT,
     KIND_JIG,
     KIND_POOL,
+    KIND_BARCLAMP,
     KIND_NODEROLE, /* from here on: a number */
     KIND_OPERATION,
     KIND_TASK,
@@ -123,12 +124,17 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(group_list)                                                                                  \
     X(catalog_show)                                                                                \
     X(catalog_load)                                                                                \
+    X(catalog_export)                                                                              \
     X(catalog_history)                                                                             \
     X(lint)                                                                                        \
     X(plan)                                                                                        \
     X(import_fuel)                                                                                 \
     X(import_crowbar)                                                                              \
     X(barclamp_list)                                                                               \
+    X(barclamp_tasks)                                                                              \
+    X(barclamp_tasks_set)                                                                          \
+    X(barclamp_tasks_diff)                                                                         \
+    X(barclamp_tasks_history)                                                                      \
     X(role_list)                                                                                   \
     X(role_show)                                                                                   \
     X(role_rerun)                                                                                  \
@@ -156,6 +162,10 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(deployment_commit)                                                                           \
     X(deployment_recall)                                                                           \
     X(deployment_rollback)                                                                         \
+    X(deployment_tasks)                                                                            \
+    X(deployment_tasks_set)                                                                        \
+    X(deployment_tasks_diff)                                                                       \
+    X(deployment_tasks_history)                                                                    \
     X(noderole_list)                                                                               \
     X(noderole_show)                                                                               \
     X(noderole_data)                                                                               \
@@ -170,6 +180,8 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(operation_cancel)                                                                            \
     X(operation_retry)                                                                             \
     X(operation_resume)                                                                            \
+    X(operation_history)                                                                           \
+    X(operation_timeline)                                                                          \
     X(task_list)                                                                                   \
     X(task_show)                                                                                   \
     X(task_retry)                                                                                  \

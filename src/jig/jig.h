@@ -8,6 +8,7 @@
  *   shell   runs params.command, or params.script by /bin/sh, on the worker's machine
  *   script  runs the program params.file with params.args on the worker's machine
  *   test    does what its parameters say, in no process: sleeps, fails, asks to be asked again
+ *   upload_file  writes params.data to params.path on the worker's machine, whole or not at all
  *
  * What a program of shell and script gets and may answer is in jig_shell.c.
  */
@@ -20,19 +21,22 @@
 #include "model/taskmsg.h"
 #include "sys/loop.h"
 
+enum { JIG_TEXT_BYTES = 256 };
+
 struct jig_run; /* a jig's own state of one execution */
 struct jig_result {
     enum outcome outcome;
     int exit_code;
     uint64_t again_ms;
     bool truncated;
-    char text[256];              /* for people; "" if there is nothing to say */
+    char text[JIG_TEXT_BYTES];   /* for people; "" if there is nothing to say */
     const struct value *returns; /* a map, or NULL; valid during finish() */
     bool whole;                  /* it is all of the data as they are now, not what is added */
 };
 struct task_request {
     const struct taskmsg *msg;
     const struct value *params, *data; /* parsed, NULL if empty; live as long as the run */
+    uint32_t step;                     /* of one run: what it starts one after the other, from 0 */
 };
 struct jig_env { /* what a jig may use; supplied by the worker, lives as long as the run */
     struct loop *loop;
@@ -55,6 +59,13 @@ struct jig {
     /* Idempotent; the result still arrives, never within this call.  A shorter grace wins. */
     void (*cancel)(struct jig_run *run, uint64_t grace_ms);
     void (*free)(struct jig_run *run); /* after finish only, not within it */
+    /* In a no-op run this is called instead of start(): tells the log what would be done, changes
+     * nothing, and may set the text of the result, which is a success unless it says otherwise.
+     * NULL: there is nothing to tell. */
+    void (*preview)(const struct jig_env *env, const struct task_request *req,
+                    struct jig_result *r);
+    bool programs; /* params.env and params.cwd are its programs' own; tests of the task share them
+                    */
 };
 const struct jig *jig_find(struct str name);
 /* The i-th jig by name, NULL past the end. */

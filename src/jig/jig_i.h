@@ -5,7 +5,7 @@
 
 #include "jig/jig.h"
 
-extern const struct jig jig_noop, jig_script, jig_shell, jig_test;
+extern const struct jig jig_noop, jig_script, jig_shell, jig_test, jig_upload;
 
 enum jig_param_type {
     PARAM_STRING,

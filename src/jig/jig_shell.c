@@ -126,13 +126,15 @@ static void on_grace_over(void *arg)
     proc_signal(run->proc, SIGQUIT); /* the runner kills the whole tree and then ends itself */
 }
 
-static char *path_in(const struct jig_env *env, const char *dir, const struct taskmsg *m,
+static char *path_in(const struct jig_env *env, const char *dir, const struct task_request *req,
                      const char *suffix)
 {
+    const struct taskmsg *m = req->msg;
     struct buf b = {0};
     buf_printf(&b, "%s/%s/%" PRIu32, env->run_dir, dir, m->task);
     if (suffix)
-        buf_printf(&b, ".%" PRIu32 ".%" PRIu32 "%s", m->attempt, m->ask, suffix);
+        buf_printf(&b, ".%" PRIu32 ".%" PRIu32 ".%" PRIu32 "%s", m->attempt, m->ask, req->step,
+                   suffix);
     return buf_take(&b, NULL);
 }
 
@@ -209,12 +211,13 @@ static int start_program(enum shell_form form, const struct jig_env *env,
     int rc = 0;
     run->env = env;
     run->form = form;
-    run->id = (struct run_record){.task = m->task, .attempt = m->attempt, .ask = m->ask};
-    run->lock_path = path_in(env, JIG_LOCK_DIR, m, NULL);
-    run->result_path = path_in(env, JIG_SCRATCH_DIR, m, ".result");
+    run->id = (struct run_record){
+        .task = m->task, .attempt = m->attempt, .ask = m->ask, .step = req->step};
+    run->lock_path = path_in(env, JIG_LOCK_DIR, req, NULL);
+    run->result_path = path_in(env, JIG_SCRATCH_DIR, req, ".result");
     run->kill_timer = loop_timer_new(env->loop, on_grace_over, run);
     if (form == SHELL_SCRIPT) {
-        run->script_path = path_in(env, JIG_SCRATCH_DIR, m, ".sh");
+        run->script_path = path_in(env, JIG_SCRATCH_DIR, req, ".sh");
         rc = write_script(run->script_path, value_as_str(value_get(req->params, "script")), e);
     }
     if (rc == 0)
@@ -227,11 +230,15 @@ static int start_program(enum shell_form form, const struct jig_env *env,
     return 0;
 }
 
+static enum shell_form shell_form_of(const struct task_request *req)
+{
+    return value_get(req->params, "script") ? SHELL_SCRIPT : SHELL_COMMAND;
+}
+
 static int shell_start(const struct jig_env *env, const struct task_request *req,
                        struct jig_run **ret_run, struct err *e)
 {
-    enum shell_form form = value_get(req->params, "script") ? SHELL_SCRIPT : SHELL_COMMAND;
-    return start_program(form, env, req, ret_run, e);
+    return start_program(shell_form_of(req), env, req, ret_run, e);
 }
 
 static int script_start(const struct jig_env *env, const struct task_request *req,
@@ -252,6 +259,20 @@ static void shell_cancel(struct jig_run *run, uint64_t grace_ms)
     }
 }
 
+static void shell_preview(const struct jig_env *env, const struct task_request *req,
+                          struct jig_result *r)
+{
+    (void)r;
+    shell_preview_log(shell_form_of(req), env, req);
+}
+
+static void script_preview(const struct jig_env *env, const struct task_request *req,
+                           struct jig_result *r)
+{
+    (void)r;
+    shell_preview_log(SHELL_FILE, env, req);
+}
+
 const struct jig jig_shell = {
     .name = "shell",
     .help = "runs params.command, or params.script by /bin/sh, on the worker's machine",
@@ -259,6 +280,8 @@ const struct jig jig_shell = {
     .start = shell_start,
     .cancel = shell_cancel,
     .free = shell_free,
+    .preview = shell_preview,
+    .programs = true,
 };
 
 const struct jig jig_script = {
@@ -268,4 +291,6 @@ const struct jig jig_script = {
     .start = script_start,
     .cancel = shell_cancel,
     .free = shell_free,
+    .preview = script_preview,
+    .programs = true,
 };

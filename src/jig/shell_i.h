@@ -21,7 +21,7 @@ enum shell_form { SHELL_COMMAND, SHELL_SCRIPT, SHELL_FILE };
 struct jig_run {
     const struct jig_env *env;
     enum shell_form form;
-    struct run_record id; /* task, attempt, ask: enough to compare with the lock's record */
+    struct run_record id; /* task, attempt, ask, step: to compare with the lock's record */
     struct proc *proc;
     struct loop_timer *kill_timer;
     uint64_t kill_at_ms; /* while a cancel waits for its grace to end */
@@ -44,5 +44,9 @@ void shell_input_write(struct buf *b, const struct task_request *req);
  * ret_r->returns. */
 void shell_outcome_judge(struct jig_run *run, const struct proc_exit *x, struct arena *mem,
                          struct jig_result *ret_r);
+
+/* shell_preview.c: what would be run, for the log of a no-op. */
+void shell_preview_log(enum shell_form form, const struct jig_env *env,
+                       const struct task_request *req);
 
 #endif

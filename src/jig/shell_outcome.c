@@ -6,6 +6,7 @@
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,7 +50,8 @@ static bool judge_refusal(const struct jig_run *run, struct jig_result *r)
     int order = found > 0 ? runlock_order(&rec, &run->id) : -1;
     if (order == 0 && rec.runner == proc_pid(run->proc) && rec.state != RUN_HELD)
         return false; /* ours: the program itself exited so */
-    if (order == 0 && rec.state != RUN_HELD) {
+    bool same = found > 0 && rec.attempt == run->id.attempt && rec.ask == run->id.ask;
+    if (same && (order > 0 || (order == 0 && rec.state != RUN_HELD))) {
         r->outcome = OUTCOME_LOST;
         SAY(r, "this attempt was started before and its end was not seen");
     } else if (order > 0) {
@@ -95,7 +97,12 @@ void shell_outcome_judge(struct jig_run *run, const struct proc_exit *x, struct 
                          struct jig_result *ret_r)
 {
     struct jig_result r = {.exit_code = x->code, .truncated = x->truncated};
-    if (x->signo) { /* of the runner: a stranger killed it, and the program's end is unknown */
+    if (run->cancelled && (x->signo == SIGTERM || x->signo == SIGQUIT)) {
+        /* It blocks both before it does anything else, so this was our own, and nothing began. */
+        r.outcome = OUTCOME_CANCELLED;
+        SAY(&r, "told to end before the start");
+    } else if (x->signo) { /* of the runner: a stranger killed it, and the program's end is unknown
+                            */
         r.outcome = OUTCOME_LOST;
         SAY(&r, "the runner was ended by signal %d", x->signo);
     } else if (x->code != RUNNER_REFUSED || !judge_refusal(run, &r)) {

@@ -32,6 +32,8 @@ void shell_words_argv(struct shell_words *w, struct arena *mem, const struct jig
     ADD(w, "%" PRIu32, req->msg->attempt);
     vec_push(w, "--ask");
     ADD(w, "%" PRIu32, req->msg->ask);
+    vec_push(w, "--step");
+    ADD(w, "%" PRIu32, req->step);
     vec_push(w, "--grace");
     ADD(w, "%" PRIu64, req->msg->grace_ms < UINT32_MAX ? req->msg->grace_ms : UINT32_MAX);
     vec_push(w, "--parent");

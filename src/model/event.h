@@ -28,6 +28,7 @@ enum event_field {
     EVF_IDS = 1u << 9,   /* a list of ids */
     EVF_OP = 1u << 10,   /* the operation it belongs to */
     EVF_PLAN = 1u << 11, /* a plan, stored apart under the event's number */
+    EVF_PHASE = 1u << 12,
 };
 
 /*    kind            name               fields                    subject; flag; extra; a; b; n;
@@ -50,8 +51,8 @@ enum event_field {
     X(OPERATION_ADD, "operation.add", EVF_ID | EVF_N | EVF_FLAG) /* tenant; class */               \
     X(PLAN_APPLY, "plan.apply", EVF_OP | EVF_PLAN | EVF_EXTRA)   /* whose place it takes, or 0 */  \
     X(RESULT, "result",                                                                            \
-      EVF_ID | EVF_ATTEMPT | EVF_FLAG | EVF_EXTRA | EVF_EXIT |                                     \
-          EVF_MS)                                    /* task; outcome; ask; again */               \
+      EVF_ID | EVF_ATTEMPT | EVF_FLAG | EVF_EXTRA | EVF_EXIT | EVF_MS |                            \
+          EVF_PHASE)                                 /* task; outcome; ask; again */               \
     X(DATA_SET, "data.set", EVF_ID | EVF_A | EVF_OP) /* noderole; its inputs */                    \
     X(RERUN, "rerun", EVF_IDS | EVF_OP)              /* noderoles */                               \
     X(RETRY_TASK, "task.retry", EVF_ID)                                                            \
@@ -71,7 +72,8 @@ enum event_field {
     X(TOKEN, "token.changed", EVF_ID)                                                              \
     X(SERVER, "server.started", EVF_N)                                                             \
     X(STALLED, "operation.stalled", EVF_ID)                                                        \
-    X(HOOK, "hook.failed", EVF_ID) /* noderole, 0 if none; what else is known comes with it */
+    X(HOOK, "hook.failed", EVF_ID) /* noderole, 0 if none; what else is known comes with it */     \
+    X(OVERLAY, "overlay.changed", EVF_ID) /* whose, and which version, comes with it */
 
 enum event_kind {
 #define X(id, name, fields) EVENT_##id,
@@ -89,6 +91,7 @@ struct event {
     uint64_t at_ms;
     uint32_t id, attempt, n, op;
     uint8_t flag;
+    uint8_t phase; /* enum phase (model/taskmsg.h) */
     uint32_t extra;
     int32_t exit_code;
     uint64_t a, b, ms;

@@ -44,7 +44,7 @@ struct plan_def { /* a task definition not known to the engine yet */
     uint8_t repeat, hold, flags;
     uint32_t retries;
     uint64_t backoff_ms, timeout_ms, deadline_ms; /* timeout: one attempt; deadline: with waiting */
-    struct str body;                              /* JSON: type, params; for the worker */
+    struct str body; /* JSON: type, params, tests, no_op; for the worker */
 };
 struct plan_noderole {
     struct str role;

@@ -89,6 +89,9 @@ static const struct row_column snapshot_columns[] = {ROW_SNAPSHOT(X)};
 #define X(type, name, role) COLUMN(row_role_store, type, name, role)
 static const struct row_column role_store_columns[] = {ROW_ROLE_STORE(X)};
 #undef X
+#define X(type, name, role) COLUMN(row_overlay, type, name, role)
+static const struct row_column overlay_columns[] = {ROW_OVERLAY(X)};
+#undef X
 #define X(type, name, role) COLUMN(row_deploy_run, type, name, role)
 static const struct row_column deploy_run_columns[] = {ROW_DEPLOY_RUN(X)};
 #undef X
@@ -100,6 +103,9 @@ static const struct row_column idempotent_columns[] = {ROW_IDEMPOTENT(X)};
 #undef X
 #define X(type, name, role) COLUMN(row_plan, type, name, role)
 static const struct row_column plan_columns[] = {ROW_PLAN(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_pace, type, name, role)
+static const struct row_column pace_columns[] = {ROW_PACE(X)};
 #undef X
 #define X(type, name, role) COLUMN(row_journal, type, name, role)
 static const struct row_column journal_columns[] = {ROW_JOURNAL(X)};

@@ -233,6 +233,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U64, previous, FIX) /* the same task's, 0 if none */                                         \
     X(U32, node, FIX)                                                                              \
     X(U32, generation, FIX)                                                                        \
+    X(U32, operation, FIX) /* that its noderole belonged to as it started: its history */          \
     X(U64, started_ms, FIX)                                                                        \
     X(U64, started_wall_ms, FIX)                                                                   \
     X(U64, input, FIX)                                                                             \
@@ -243,7 +244,14 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U64, deadline_ms, DYN)                                                                       \
     X(U64, ended_ms, DYN)                                                                          \
     X(I64, exit_code, DYN)                                                                         \
+    X(U8, phase, DYN) /* enum phase */                                                             \
     X(TEXT, note, DYN)
+#define ROW_PACE(X) /* how long tasks of a definition take (server/pace.h) */                      \
+    X(U64, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U64, expected_us, DYN)                                                                       \
+    X(U64, runs, DYN) /* that were learnt from */
 #define ROW_JOURNAL(X)                                                                             \
     X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -303,6 +311,20 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, realm, FIX)                                                                             \
     X(U32, rev, DYN)                                                                               \
     X(TEXT, body, DYN)
+#define ROW_OVERLAY(X) /* a version of what lies over a task graph of the catalog */               \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(U8, scope, FIX)       /* 0: a barclamp's, 1: a deployment's */                               \
+    X(TEXT, barclamp, FIX)  /* its name, "" of a deployment's */                                   \
+    X(U32, deployment, FIX) /* 0 of a barclamp's */                                                \
+    X(TEXT, graph, FIX)                                                                            \
+    X(U32, version, FIX) /* from 1, of its scope and graph */                                      \
+    X(U32, tasks, FIX)   /* vertices in the text */                                                \
+    X(TEXT, author, FIX)                                                                           \
+    X(U64, created_ms, FIX)                                                                        \
+    X(TEXT, message, FIX)                                                                          \
+    X(TEXT, text, FIX)    /* a list of vertices, as it was given */
 #define ROW_DEPLOY_RUN(X) /* of a noderole with tasks of a graph: its last deploy */               \
     X(U32, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -311,7 +333,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U8, no_op, DYN)                                                                              \
     X(U64, common, DYN) /* documents that its conditions were decided by */                        \
     X(U64, own, DYN)                                                                               \
-    X(TEXT, seen, DYN) /* JSON: [[common, own, [task ...]] ...], at their last success */
+    X(TEXT, seen, DYN)    /* JSON: [[common, own, [task ...]] ...], at their last success */
 #define ROW_DEPLOY_DOC(X) /* such a document, each content once */                                 \
     X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -352,6 +374,8 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(TRIE, trie)                                                                                  \
     X(SNAPSHOT, snapshot)                                                                          \
     X(ROLE_STORE, role_store)                                                                      \
+    X(OVERLAY, overlay)                                                                            \
+    X(PACE, pace)                                                                                  \
     X(DEPLOY_RUN, deploy_run)                                                                      \
     X(DEPLOY_DOC, deploy_doc)                                                                      \
     X(PLAN, plan)                                                                                  \
@@ -415,6 +439,9 @@ struct row_task {
 struct row_attempt {
     ROW_ATTEMPT(X)
 };
+struct row_pace {
+    ROW_PACE(X)
+};
 struct row_journal {
     ROW_JOURNAL(X)
 };
@@ -441,6 +468,9 @@ struct row_snapshot {
 };
 struct row_role_store {
     ROW_ROLE_STORE(X)
+};
+struct row_overlay {
+    ROW_OVERLAY(X)
 };
 struct row_deploy_run {
     ROW_DEPLOY_RUN(X)

@@ -122,7 +122,9 @@
     X(ABANDONED, "abandoned")                                                                      \
     X(REDEPLOY, "redeploy")                                                                        \
     X(TOLERANCE, "tolerance")                                                                      \
-    X(LEFT_OUT, "left-out")
+    X(LEFT_OUT, "left-out")                                                                        \
+    X(TEST_PRE, "test-pre")                                                                        \
+    X(TEST_POST, "test-post")
 
 enum noderole_state {
 #define X(id) NODEROLE_##id,

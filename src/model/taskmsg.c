@@ -39,10 +39,13 @@ enum {
     X(data, STR, TASK, 0)                                                                          \
     X(under, STR, TASK, 0)                                                                         \
     X(over, STR, TASK, 0)                                                                          \
+    X(tests, STR, TASK, 0)                                                                         \
+    X(no_op, BOOL, TASK, 0)                                                                        \
     X(digest, STR, TASK, 0)                                                                        \
     X(timeout_ms, U64, TASK, 0)                                                                    \
     X(grace_ms, U64, TASK | CANCEL, 0)                                                             \
     X(outcome, OUTCOME, RESULT, RESULT)                                                            \
+    X(phase, PHASE, RESULT, 0)                                                                     \
     X(exit_code, I32, RESULT, 0)                                                                   \
     X(again_ms, U64, RESULT, 0)                                                                    \
     X(ran_ms, U64, RESULT, 0)                                                                      \
@@ -60,7 +63,7 @@ enum {
     X(jigs, JIGS, HELLO, 0)                                                                        \
     X(held, HELD, HELLO | BEAT, 0)
 
-enum field_type { U32, U64, I32, BOOL, STR, OUTCOME, STREAM, JIGS, HELD };
+enum field_type { U32, U64, I32, BOOL, STR, OUTCOME, PHASE, STREAM, JIGS, HELD };
 struct field {
     const char *name;
     size_t name_n;
@@ -86,6 +89,11 @@ static const char *const outcome_names[OUTCOME_COUNT] = {
     OUTCOMES(X)
 #undef X
 };
+static const char *const phase_names[PHASE_COUNT] = {
+#define X(id, text) text,
+    PHASES(X)
+#undef X
+};
 
 const char *taskmsg_kind_name(enum taskmsg_kind k)
 {
@@ -97,16 +105,31 @@ const char *outcome_name(enum outcome o)
     return o < OUTCOME_COUNT ? outcome_names[o] : "?";
 }
 
+const char *phase_name(enum phase p)
+{
+    return p < PHASE_COUNT ? phase_names[p] : "?";
+}
+
+/* None of the parts holds a NUL, so the borders are certain. */
+static void digest_part(struct digest_state *s, struct str part)
+{
+    if (part.n)
+        digest_add(s, part.s, part.n);
+    digest_add(s, "", 1);
+}
+
+/* What a message does not have is not there: those without tests keep the digest they had. */
 void taskmsg_digest(const struct taskmsg *m, char ret_hex[DIGEST_HEX])
 {
     const struct str parts[] = {m->params, m->data, m->under, m->over};
     struct digest_state s;
     digest_begin(&s);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (parts[i].n)
-            digest_add(&s, parts[i].s, parts[i].n);
-        digest_add(&s, "", 1); /* none of them holds a NUL, so the borders are certain */
-    }
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        digest_part(&s, parts[i]);
+    if (m->tests.n)
+        digest_part(&s, m->tests);
+    if (m->no_op)
+        digest_part(&s, str_of("no_op")); /* no JSON map, so never taken for tests */
     struct digest d = digest_end(&s);
     digest_hex(&d, ret_hex);
 }
@@ -158,6 +181,12 @@ static void write_field(struct jsonw *w, const struct field *f, const struct tas
     case OUTCOME:
         jsonw_key(w, f->name);
         jsonw_text(w, outcome_name(*(const enum outcome *)at));
+        return;
+    case PHASE:
+        if (*(const enum phase *)at != PHASE_NONE) {
+            jsonw_key(w, f->name);
+            jsonw_text(w, phase_name(*(const enum phase *)at));
+        }
         return;
     case STR:
         s = *(const struct str *)at;
@@ -222,6 +251,17 @@ static int read_outcome(const struct field *f, const struct value *v, enum outco
             return 0;
         }
     return wrong_type(f, v, "an outcome", e);
+}
+
+static int read_phase(const struct field *f, const struct value *v, enum phase *ret_p,
+                      struct err *e)
+{
+    for (size_t i = 0; v->kind == VALUE_STRING && i < PHASE_COUNT; i++)
+        if (str_is(value_as_str(v), phase_names[i])) {
+            *ret_p = (enum phase)i;
+            return 0;
+        }
+    return wrong_type(f, v, "a phase", e);
 }
 
 static int read_jigs(struct arena *a, const struct field *f, const struct value *v,
@@ -293,6 +333,7 @@ static int read_field(struct arena *a, const struct field *f, const struct value
         *(struct str *)at = value_as_str(v);
         return v->kind == VALUE_STRING ? 0 : wrong_type(f, v, "a string", e);
     case OUTCOME: return read_outcome(f, v, at, e);
+    case PHASE: return read_phase(f, v, at, e);
     case JIGS: return read_jigs(a, f, v, m, e);
     case HELD: return read_held(a, f, v, m, e);
     }

@@ -21,6 +21,9 @@
  * A TASK holds small data whole.  Large documents that many tasks see are named by digest: the task
  * sees `under`, with `data` laid over it, with `over` laid over that, all three merged as JSON maps
  * are everywhere.  A worker asks once for each that it does not have.
+ *
+ * A task may have tests, run before and after it in the same attempt; the result then says in which
+ * phase the attempt ended.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef MODEL_TASKMSG_H
@@ -69,6 +72,20 @@ enum outcome {
 };
 const char *outcome_name(enum outcome o);
 
+/* Where an attempt of a task with tests ended.  Numbers are stored: append. */
+#define PHASES(X)                                                                                  \
+    X(NONE, "") /* never started, or a task without tests */                                       \
+    X(TEST_PRE, "test_pre")                                                                        \
+    X(TASK, "task")                                                                                \
+    X(TEST_POST, "test_post")
+enum phase {
+#define X(id, text) PHASE_##id,
+    PHASES(X)
+#undef X
+        PHASE_COUNT
+};
+const char *phase_name(enum phase p);
+
 struct held_attempt {
     uint32_t task, attempt;
 };
@@ -83,11 +100,14 @@ struct taskmsg {
     struct str key;                      /* the run's idempotency key, equal in all its attempts */
     struct str params, data;             /* JSON text */
     struct str under, over;              /* digests of documents, "" for none */
-    struct str digest;                   /* taskmsg_digest() of all four */
-    uint64_t timeout_ms;                 /* 0: none */
-    uint64_t grace_ms;                   /* between TERM and KILL; TASK and CANCEL */
+    struct str tests;    /* JSON text {pre, post}, each {cmd, timeout_ms, retries} */
+    bool no_op;          /* nothing is to be changed, only told */
+    struct str digest;   /* taskmsg_digest() of all these */
+    uint64_t timeout_ms; /* 0: none */
+    uint64_t grace_ms;   /* between TERM and KILL; TASK and CANCEL */
     /* RESULT */
     enum outcome outcome;
+    enum phase phase;
     int32_t exit_code;
     uint64_t again_ms, ran_ms;
     struct str text;    /* one line for people */

@@ -73,8 +73,35 @@ static uint32_t span_add(struct expansion *x, const uint32_t *pools, uint32_t n)
 
 /* --- definitions --- */
 
+static void test_put(struct arena *a, struct value *tests, const char *which,
+                     const struct graph_test *t)
+{
+    struct value *v = value_map(a);
+
+    if (!t->cmd.n)
+        return;
+    value_set(a, v, "cmd", value_str(a, t->cmd));
+    if (t->timeout_ms)
+        value_put_int(a, v, "timeout_ms", (int64_t)t->timeout_ms);
+    if (t->retries)
+        value_put_int(a, v, "retries", t->retries);
+    value_set(a, tests, which, v);
+}
+
+const struct value *expand_tests(struct arena *a, const struct graph_test *pre,
+                                 const struct graph_test *post)
+{
+    struct value *tests = value_map(a);
+
+    test_put(a, tests, "pre", pre);
+    test_put(a, tests, "post", post);
+    return tests->n ? tests : NULL;
+}
+
+/* What a definition is; what it does not have is not part of it, so that its digest stays. */
 static struct value *def_value(struct arena *a, const struct plan_def *d, struct str jig,
-                               struct str type, const struct value *params)
+                               struct str type, const struct value *params,
+                               const struct value *tests)
 {
     struct value *v = value_map(a);
 
@@ -90,10 +117,13 @@ static struct value *def_value(struct arena *a, const struct plan_def *d, struct
     value_put_int(a, v, "timeout_ms", (int64_t)d->timeout_ms);
     value_put_int(a, v, "deadline_ms", (int64_t)d->deadline_ms);
     value_set(a, v, "params", params);
+    if (tests)
+        value_set(a, v, "tests", tests);
     return v;
 }
 
-static struct str def_body(struct expansion *x, struct str type, const struct value *params)
+static struct str def_body(struct expansion *x, struct str type, const struct value *params,
+                           const struct value *tests)
 {
     SCOPED_BUF(text);
     struct jsonw w;
@@ -104,6 +134,10 @@ static struct str def_body(struct expansion *x, struct str type, const struct va
     jsonw_str(&w, type);
     jsonw_key(&w, "params");
     jsonw_value(&w, params);
+    if (tests) {
+        jsonw_key(&w, "tests");
+        jsonw_value(&w, tests);
+    }
     jsonw_end(&w);
     return text_copy(x, buf_str(&text));
 }
@@ -131,14 +165,15 @@ uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
 
     if (j->reach == REACH_OUTSIDE)
         d.flags |= DEF_F_OUTSIDE;
-    json_write_canonical(&text, def_value(&mem, &d, j->name, j->implementation, t->params));
+    const struct value *tests = expand_tests(&mem, &t->test_pre, &t->test_post);
+    json_write_canonical(&text, def_value(&mem, &d, j->name, j->implementation, t->params, tests));
     d.digest = digest_64(text.data, text.len);
     uint32_t ref = x->b->world->def(x->b->world->ctx, d.digest);
     if (!ref) {
         ref = (uint32_t)x->new_defs.n | PLAN_NEW;
         d.name = text_copy(x, d.name);
         d.role = text_copy(x, d.role);
-        d.body = def_body(x, j->implementation, t->params);
+        d.body = def_body(x, j->implementation, t->params, tests);
         vec_push(&x->new_defs, d);
     }
     return ref;

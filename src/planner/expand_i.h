@@ -29,6 +29,9 @@ struct expansion {
 struct role_plan *expand_role(struct expansion *x, uint32_t role);
 uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
                     const struct catalog_step *step);
+/* What a definition's body says of tests, as the worker reads it; NULL: there are none. */
+const struct value *expand_tests(struct arena *a, const struct graph_test *pre,
+                                 const struct graph_test *post);
 const uint32_t *expand_refs(struct expansion *x); /* those collected, copied to the plan */
 struct str expand_user(struct expansion *x, const struct value *user); /* as JSON; "" for none */
 uint8_t expand_flags(const struct catalog_role *role);

@@ -11,48 +11,43 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "model/states.h"
+#include "planner/expand_i.h"
 
 enum { TIMEOUT_MS = 3600 * 1000, BACKOFF_MS = 1000 };
+
+/* What a graph calls otherwise than the jig of that type does. */
+static const struct {
+    const char *type, *in_graph, *of_jig; /* of_jig NULL: the jig has no use for it */
+} renamed[] = {
+    {"shell", "cmd", "script"},
+    {"upload_file", "permissions", "mode"},
+    {"upload_file", "dir_permissions", "dir_mode"},
+    {"upload_file", "cwd", NULL},
+};
+
+static const char *jig_param_name(struct str type, const char *key)
+{
+    static const char *const engines[] = {"timeout", "retries", "interval", "strategy"};
+    for (size_t i = 0; i < sizeof engines / sizeof *engines; i++)
+        if (!strcmp(key, engines[i]))
+            return NULL;
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++)
+        if (str_is(type, renamed[i].type) && !strcmp(key, renamed[i].in_graph))
+            return renamed[i].of_jig;
+    return key;
+}
 
 /* Of a task for the jig that is called as its type; those that the engine goes by are not its. */
 static struct value *jig_params(struct arena *a, const struct graph_vertex *t,
                                 const struct value *params)
 {
-    static const char *const ours[] = {"timeout", "retries", "interval", "strategy"};
     struct value *out = value_map(a);
     for (uint32_t i = 0; value_is(params, VALUE_MAP) && i < params->n; i++) {
-        const struct member *m = &params->members[i];
-        bool skip = false;
-        for (size_t k = 0; k < sizeof ours / sizeof *ours; k++)
-            skip |= !strcmp(m->key, ours[k]);
-        if (skip)
-            continue;
-        bool script = str_is(t->type, "shell") && !strcmp(m->key, "cmd");
-        value_set(a, out, script ? "script" : m->key, &m->v);
+        const char *name = jig_param_name(t->type, params->members[i].key);
+        if (name)
+            value_set(a, out, name, &params->members[i].v);
     }
     return out;
-}
-
-static struct value *test_value(struct arena *a, const struct graph_test *t)
-{
-    struct value *v = value_map(a);
-    value_set(a, v, "cmd", value_str(a, t->cmd));
-    if (t->timeout_ms)
-        value_put_int(a, v, "timeout_ms", (int64_t)t->timeout_ms);
-    if (t->retries)
-        value_put_int(a, v, "retries", t->retries);
-    return v;
-}
-
-static void tests_put(struct arena *a, struct value *body, const struct graph_vertex *t)
-{
-    struct value *tests = value_map(a);
-    if (t->test_pre.cmd.n)
-        value_set(a, tests, "pre", test_value(a, &t->test_pre));
-    if (t->test_post.cmd.n)
-        value_set(a, tests, "post", test_value(a, &t->test_post));
-    if (tests->n)
-        value_set(a, body, "tests", tests);
 }
 
 static struct str text_keep(struct laying *l, const char *s, size_t n)
@@ -103,8 +98,10 @@ uint32_t weave_def_passive(struct laying *l, struct str name, const char *what)
 
 static const struct catalog_jig *jig_of(const struct laying *l, const struct graph_vertex *t)
 {
-    const struct catalog_jig *jig = catalog_jig_get(
-        l->req->cat, str_is(t->type, "sync") ? str_of("rsync") : t->type);
+    struct str name = str_is(t->type, "sync")            ? str_of("rsync")
+                      : str_is(t->type, WEAVE_NODE_FILE) ? str_of("upload_file")
+                                                         : t->type;
+    const struct catalog_jig *jig = catalog_jig_get(l->req->cat, name);
     return jig ? jig : l->req->any_jig;
 }
 
@@ -127,7 +124,9 @@ static uint32_t def_make(struct laying *l, const struct graph_vertex *t, const s
         d.flags |= DEF_F_OUTSIDE;
     value_set(&mem, body, "type", value_str(&mem, jig->implementation));
     value_set(&mem, body, "params", jig_params(&mem, t, params));
-    tests_put(&mem, body, t);
+    const struct value *tests = expand_tests(&mem, &t->test_pre, &t->test_post);
+    if (tests)
+        value_set(&mem, body, "tests", tests);
     if (l->req->no_op)
         value_put_bool(&mem, body, "no_op", true);
     return def_ref(l, d, body);

@@ -139,11 +139,18 @@ static int words_mark(struct weaving *x, const char *what, const struct str *wor
 
 /* --- parts --- */
 
+/* Between the chunks of a strategy: who goes first there is no matter of what needs what. */
+static bool is_turn(const struct weave *w, uint32_t v)
+{
+    uint32_t join = v - w->n_stages - w->n_tasks;
+    return v >= w->n_stages + w->n_tasks && w->joins[join].kind == WEAVE_JOIN_CHUNK;
+}
+
 static void forwards(const struct weave *w, bool *in)
 {
     for (uint32_t i = 0; i < w->n; i++) {
         uint32_t v = w->order[i];
-        for (uint32_t k = w->first[v]; k < w->first[v + 1] && !in[v]; k++)
+        for (uint32_t k = w->first[v]; k < w->first[v + 1] && !in[v] && !is_turn(w, v); k++)
             in[v] = in[w->deps[k]];
     }
 }
@@ -153,7 +160,7 @@ static void backwards(const struct weave *w, bool *in)
     for (uint32_t i = w->n; i-- > 0;) {
         uint32_t v = w->order[i];
         for (uint32_t k = w->first[v]; k < w->first[v + 1] && in[v]; k++)
-            in[w->deps[k]] = true;
+            in[w->deps[k]] |= !is_turn(w, w->deps[k]);
     }
 }
 

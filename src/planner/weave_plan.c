@@ -287,7 +287,7 @@ static void closing_fill(struct laying *l, uint32_t member)
     const struct weave_member *m = &l->req->members[member];
     const struct place *pl = &l->places[member];
     VEC(uint32_t) deps = {0};
-    for (uint32_t v = l->w->base[m->node], end = weave_node_end(l, m->node); v < end; v++)
+    for (uint32_t v = l->w->base[m->node], end = l->w->base[m->node + 1]; v < end; v++)
         for (const struct weave_role *r = weave_serves(l->w, v); r; r = r->next)
             if (r->group == m->group && l->place_of[v] != member)
                 vec_push(&deps, l->task_of[v] | PLAN_NEW);

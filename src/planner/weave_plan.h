@@ -12,6 +12,10 @@
 #include "planner/planner.h"
 #include "planner/weave.h"
 
+/* A type of task that brings a node its own part of the graph, as one file: `parameters` gives its
+ * content as `data`, for the jig that uploads files. */
+#define WEAVE_NODE_FILE "node_file"
+
 struct weave_member { /* a noderole that lives and gets its tasks from the graph */
     uint32_t noderole;
     uint32_t group; /* vertex of the graph that it is bound to; WEAVE_NONE: none of this graph's */

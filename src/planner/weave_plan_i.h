@@ -39,12 +39,6 @@ struct laying {
     uint32_t *span_of;                 /* by member: index + 1 of its group's span */
 };
 
-/* Behind the last instance of a node. */
-static inline uint32_t weave_node_end(const struct laying *l, uint32_t node)
-{
-    return node < l->w->n_nodes ? l->w->base[node + 1] : l->w->n_stages + l->w->n_tasks;
-}
-
 /* weave_def.c: what vertex v of the weave is to the engine.  A ref; 0 and l->e: it cannot be. */
 uint32_t weave_def_run(struct laying *l, uint32_t v);
 uint32_t weave_def_passive(struct laying *l, struct str name, const char *what);

@@ -42,11 +42,17 @@ static int by_priority(const void *x, const void *y)
     return (p->priority > q->priority) - (p->priority < q->priority);
 }
 
-static void put_task(struct jsonw *j, const struct weave *w, const struct weave_request *req,
-                     const struct place *p)
+static int put_task(struct jsonw *j, const struct weave *w, const struct weave_node_file *f,
+                    const struct place *p, struct err *e)
 {
     const struct weave_vertex *at = &w->vertices[p->v];
     const struct graph_vertex *t = &w->graph->vertices[at->task];
+    const struct value *parameters = t->parameters;
+    int rc = f->parameters && at->reason == WEAVE_RUN
+                 ? f->parameters(f->ctx, at->task, at->node, &parameters, e)
+                 : 0;
+    if (rc < 0)
+        return rc;
     jsonw_map(j);
     jsonw_key(j, "id");
     jsonw_str(j, t->id);
@@ -56,37 +62,45 @@ static void put_task(struct jsonw *j, const struct weave *w, const struct weave_
     jsonw_str(j, at->reason == WEAVE_RUN ? t->type : str_of("skipped"));
     jsonw_key(j, "uids");
     jsonw_list(j);
-    jsonw_str(j, at->node == w->n_nodes ? str_of(WEAVE_MASTER) : req->nodes[at->node].name);
+    jsonw_str(j, f->node == w->n_nodes ? str_of(WEAVE_MASTER) : f->req->nodes[f->node].name);
     jsonw_end(j);
     jsonw_key(j, "parameters");
-    if (t->parameters)
-        jsonw_value(j, t->parameters);
-    else {
+    if (parameters) {
+        jsonw_value(j, parameters);
+    } else {
         jsonw_map(j);
         jsonw_end(j);
     }
     jsonw_end(j);
+    return 0;
 }
 
-void weave_write_node(struct buf *b, const struct weave *w, const struct weave_request *req,
-                      uint32_t node)
+int weave_write_node(struct buf *b, const struct weave *w, const struct weave_node_file *f,
+                     struct err *e)
 {
-    uint32_t *all = xcalloc((size_t)w->n + 1, sizeof *all), n = 0;
-    uint32_t from = w->base[node], to = w->base[node + 1];
+    uint32_t from = w->base[f->node], to = w->base[f->node + 1], n = 0;
+    uint32_t *all = f->priorities ? NULL : xcalloc((size_t)w->n + 1, sizeof *all);
     struct place *places = xcalloc((size_t)(to - from) + 1, sizeof *places);
     struct jsonw j;
-    weave_priorities(w, all);
+    int rc = 0;
+    if (all)
+        weave_priorities(w, all);
     for (uint32_t v = from; v < to; v++)
-        places[n++] = (struct place){all[v], v};
+        places[n++] = (struct place){all ? all[v] : f->priorities[v], v};
     qsort(places, n, sizeof *places, by_priority);
     jsonw_init(&j, b);
     jsonw_map(&j);
     jsonw_key(&j, "tasks");
     jsonw_list(&j);
-    for (uint32_t i = 0; i < n; i++)
-        put_task(&j, w, req, &places[i]);
+    for (uint32_t i = 0; i < n && rc >= 0; i++)
+        rc = put_task(&j, w, f, &places[i], e);
     jsonw_end(&j);
+    if (f->settings) {
+        jsonw_key(&j, "settings");
+        jsonw_value(&j, f->settings);
+    }
     jsonw_end(&j);
     free(all);
     free(places);
+    return rc;
 }

@@ -61,7 +61,7 @@ static void member_span(struct laying *l, uint32_t member, uint32_t pool)
     const struct weave_member *m = &l->req->members[member];
     pools_v pools = {0};
     vec_push(&pools, pool);
-    for (uint32_t v = l->w->base[m->node], end = weave_node_end(l, m->node); v < end; v++) {
+    for (uint32_t v = l->w->base[m->node], end = l->w->base[m->node + 1]; v < end; v++) {
         uint32_t own[TASK_LIMITS];
         if (l->w->vertices[v].role != m->group || l->w->vertices[v].reason != WEAVE_RUN)
             continue;

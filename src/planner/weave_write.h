@@ -14,9 +14,19 @@
  * requires. */
 void weave_write_json(struct buf *b, const struct weave *w, const struct weave_request *req);
 /* What one node has to do, in the shape of the specification: {"tasks": [{"id", "priority", "type",
- * "uids", "parameters"}]}, by priority. */
-void weave_write_node(struct buf *b, const struct weave *w, const struct weave_request *req,
-                      uint32_t node);
+ * "uids", "parameters"}], "settings"}, by priority. */
+struct weave_node_file {
+    const struct weave_request *req;
+    uint32_t node;
+    const uint32_t *priorities;   /* weave_priorities(), for who writes many; NULL: they are made */
+    const struct value *settings; /* NULL: none are written */
+    /* Parameters as they are on that node; NULL: as they were written. */
+    int (*parameters)(void *ctx, uint32_t task, uint32_t node, const struct value **ret,
+                      struct err *e);
+    void *ctx;
+};
+int weave_write_node(struct buf *b, const struct weave *w, const struct weave_node_file *f,
+                     struct err *e);
 /* Graphviz: instances and joins; the graph as it is written. */
 void weave_write_dot(struct buf *b, const struct weave *w, const struct weave_request *req);
 /* in: by vertex of graph_plain_build(), what is shown; NULL: all. */

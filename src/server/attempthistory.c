@@ -7,6 +7,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/server_i.h"
 
+enum { BACK_MOST = 1000 }; /* attempts of a task since an operation */
+
 struct walk {
     struct server *server;
     uint64_t id;     /* where it is, 0 at the end */
@@ -65,4 +67,41 @@ int attempt_history_one(struct server *s, uint32_t task, uint32_t number, store_
                         void *arg, struct err *e)
 {
     return number ? history(s, task, number, fn, arg, e) : 0;
+}
+
+static int take_row(void *arg, enum row_table t, const void *row, struct err *e)
+{
+    (void)t;
+    (void)e;
+    *(struct row_attempt *)arg = *(const struct row_attempt *)row;
+    ((struct row_attempt *)arg)->note = (struct str){"", 0};
+    return 0;
+}
+
+/* Later operations come first on the way back; a task has few attempts in each. */
+int attempt_history_in(struct server *s, uint32_t task, uint32_t operation,
+                       struct row_attempt *ret_row, bool *ret_found, struct err *e)
+{
+    struct row_attempt at;
+    uint64_t id = commit_last_attempt(s->commit, task);
+    *ret_found = false;
+    for (int steps = 0; id && steps < BACK_MOST; steps++, id = at.previous) {
+        const struct row_attempt *starting = commit_attempt_starting(s->commit, s->flying, id);
+        at = (struct row_attempt){0};
+        if (starting) {
+            at.previous = starting->previous;
+            continue;
+        }
+        int r = store_range(s->reader, ROWS_ATTEMPT, id, id, false, 1, take_row, &at, e);
+        if (r < 0)
+            return r;
+        if (at.id && at.operation == operation) {
+            *ret_row = at;
+            *ret_found = true;
+            return 0;
+        }
+        if (at.operation != OPERATION_STANDING && at.operation < operation)
+            return 0; /* it has never been in it: operations are numbered as they begin */
+    }
+    return 0;
 }

@@ -129,8 +129,7 @@ static int carriers_bind(struct deploy *d, const struct server_call *c, struct e
     VEC(struct bind_item) items = {0};
     int rc = 0;
     for (uint32_t i = 0; i <= w->n_nodes; i++) {
-        uint32_t end = i < w->n_nodes ? w->base[i + 1] : w->n_stages + w->n_tasks;
-        if (end > w->base[i] && d->first_member[i] == WEAVE_NONE && d->node_ids.at[i])
+        if (w->base[i + 1] > w->base[i] && d->first_member[i] == WEAVE_NONE && d->node_ids.at[i])
             vec_push(&items,
                      ((struct bind_item){str_of(CATALOG_CARRIER), d->node_ids.at[i], NULL}));
     }
@@ -208,4 +207,25 @@ int deploy_apply(struct deploy *d, const struct server_call *c, const char *titl
         begun_note(d, *ret_op);
     plan_free(p.plan);
     return rc;
+}
+
+int deploy_stages_remove(struct server *s, const struct server_call *c, uint32_t deployment,
+                         struct err *e)
+{
+    uintptr_t role;
+    struct face_work work = {.class = CLASS_NORMAL};
+    SCOPED(plan) *p = plan_new();
+    uint32_t op;
+    const struct id_list *l = strmap_get(&s->inv.role_by_name, str_of(CATALOG_CARRIER), &role)
+                                  ? inventory_instances(&s->inv, (uint32_t)role, deployment)
+                                  : NULL;
+    if (!l || !l->ids.n)
+        return 0;
+    p->changes = arena_new(&p->mem, struct plan_change, l->ids.n);
+    for (size_t i = 0; i < l->ids.n; i++) /* in_the_way() saw that none is on a node */
+        p->changes[p->n_changes++] = (struct plan_change){
+            .noderole = l->ids.at[i], .what = PLAN_C_REMOVE, .user = str_of("")};
+    p->catalog = s->catalog ? s->catalog->number : 0;
+    plan_changes_sort(p);
+    return face_plan_apply(s, c, p, &work, &op, e);
 }

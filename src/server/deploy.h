@@ -72,9 +72,11 @@ struct deploy {
     struct expr_budget budget;
     struct expr_var vars[3], old_vars[3];
     struct expr_scope scope, old;
-    uint32_t scope_node; /* the node that vars are of, + 1 */
+    uint32_t scope_node;          /* the node that vars are of, + 1 */
+    uint64_t old_common, old_own; /* documents that old_vars are of */
     /* deploy_params.c */
     struct deploy_params **params; /* by vertex of the graph, NULL: not looked at yet */
+    uint32_t *priorities;          /* by vertex of the weave, NULL: not asked for yet */
 };
 int deploy_begin(struct deploy *d, struct server *s, struct arena *mem,
                  const struct deploy_request *ask, const struct catalog_graph *graph,
@@ -86,6 +88,10 @@ int deploy_weave(struct deploy *d, struct err *e);
 /* Binds what carries tasks that no group owns, plans and applies; the operation. */
 int deploy_apply(struct deploy *d, const struct server_call *c, const char *title,
                  enum start_class class, uint32_t *ret_op, struct err *e);
+
+/* What holds the stages and joins of a deployment that is deleted. */
+int deploy_stages_remove(struct server *s, const struct server_call *c, uint32_t deployment,
+                         struct err *e);
 
 /* deploy_nodes.c */
 int deploy_nodes(struct deploy *d, struct err *e);
@@ -101,6 +107,8 @@ void deploy_scopes_end(struct deploy *d);
 /* deploy_params.c */
 int deploy_parameters(void *ctx, uint32_t task, uint32_t node, const struct value **ret,
                       struct err *e);
+/* A node's part of the graph and its settings, as JSON. */
+int deploy_node_file(struct deploy *d, uint32_t node, struct buf *text, struct err *e);
 
 /* --- what was deployed --- */
 

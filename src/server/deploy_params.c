@@ -1,9 +1,13 @@
 /* deploy_params.c - parameters of a task with expressions in them, node by node
  *
  * Wherever a value may stand, {expr: TEXT} may.  Each is compiled once for a deploy and evaluated
- * for each node that the task runs on.
+ * for each node that the task runs on.  A task of type WEAVE_NODE_FILE gets its node's part of the
+ * graph to write.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/json.h"
+#include "base/yaml.h"
+#include "planner/weave_write.h"
 #include "server/deploy.h"
 
 struct spot { /* an expression in the tree */
@@ -106,10 +110,9 @@ static int params_fill(struct deploy *d, const struct graph_vertex *t, uint32_t 
     return rc;
 }
 
-int deploy_parameters(void *ctx, uint32_t task, uint32_t node, const struct value **ret,
-                      struct err *e)
+static int params_evaluate(struct deploy *d, uint32_t task, uint32_t node, const struct value **ret,
+                           struct err *e)
 {
-    struct deploy *d = ctx;
     const struct graph_vertex *t = &d->graph->vertices[task];
     int rc = d->params[task] ? 0 : spots_find(d, t, &d->params[task], e);
     *ret = t->parameters;
@@ -118,4 +121,59 @@ int deploy_parameters(void *ctx, uint32_t task, uint32_t node, const struct valu
     struct value *copy = value_copy(d->mem, t->parameters);
     *ret = copy;
     return params_fill(d, t, node, d->params[task], copy, e);
+}
+
+/* --- the file of a node --- */
+
+/* In such a file, one that brings it is as it was written. */
+static int params_in_file(void *ctx, uint32_t task, uint32_t node, const struct value **ret,
+                          struct err *e)
+{
+    struct deploy *d = ctx;
+    *ret = d->graph->vertices[task].parameters;
+    return str_is(d->graph->vertices[task].type, WEAVE_NODE_FILE)
+               ? 0
+               : params_evaluate(d, task, node, ret, e);
+}
+
+int deploy_node_file(struct deploy *d, uint32_t node, struct buf *text, struct err *e)
+{
+    if (!d->priorities) {
+        d->priorities = arena_new(d->mem, uint32_t, d->weave->n);
+        weave_priorities(d->weave, d->priorities);
+    }
+    const struct value *settings = value_merge(d->mem, d->common, d->own[node].data);
+    struct weave_node_file file = {.req = &d->req,
+                                   .node = node,
+                                   .priorities = d->priorities,
+                                   .settings = settings,
+                                   .parameters = params_in_file,
+                                   .ctx = d};
+    return weave_write_node(text, d->weave, &file, e);
+}
+
+/* Settings may be secret: for its owner only, unless it is said otherwise. */
+static int params_upload(struct deploy *d, uint32_t node, const struct value **ret, struct err *e)
+{
+    SCOPED_BUF(json);
+    SCOPED_BUF(yaml);
+    struct value *all = value_map(d->mem), *doc;
+    int rc = deploy_node_file(d, node, &json, e);
+    if (rc < 0 || (rc = json_parse(d->mem, json.data, json.len, NULL, &doc, e)) < 0)
+        return rc;
+    yaml_write(&yaml, doc);
+    value_put_text(d->mem, all, "mode", "0600");
+    value_set(d->mem, all, "data", value_str(d->mem, buf_str(&yaml)));
+    *ret = *ret ? value_merge(d->mem, all, *ret) : all;
+    return 0;
+}
+
+int deploy_parameters(void *ctx, uint32_t task, uint32_t node, const struct value **ret,
+                      struct err *e)
+{
+    struct deploy *d = ctx;
+    int rc = params_evaluate(d, task, node, ret, e);
+    if (rc >= 0 && str_is(d->graph->vertices[task].type, WEAVE_NODE_FILE))
+        rc = params_upload(d, node, ret, e);
+    return rc;
 }

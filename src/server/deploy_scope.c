@@ -1,10 +1,10 @@
 /* deploy_scope.c - what expressions see of a node, now and when a task last succeeded there
  *
  * `common` is what is said of the deployment as a whole: the data of its role CATALOG_CARRIER.
- * `data` is that, with what the noderoles of the node see laid over it, and its names as `roles`;
- * `node` is the node's own part and its facts.  The old ones are made of the documents that a task
- * was deployed with; where a document is the same its very value is taken, so that nothing has to
- * be compared.
+ * `data` is that, with what the noderoles of the node see laid over it, `uid`, `name` and `fqdn`
+ * unless they say otherwise, and its names as `roles`; `node` is the node's own part.  The old ones
+ * are made of the documents that a task was deployed with; where a document is the same its very
+ * value is taken, so that nothing has to be compared.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
@@ -43,9 +43,13 @@ static uint64_t document_now(struct deploy *d, const struct value *v)
 static int own_data(struct deploy *d, struct data_look *look, uint32_t node, struct err *e)
 {
     struct deploy_own *o = &d->own[node];
-    const struct value *own = value_map(d->mem);
-    struct value *names = value_list(d->mem), *roles = value_map(d->mem);
+    const char *name = view_node_name(d->server, d->node_ids.at[node]);
+    struct value *base = value_map(d->mem), *names = value_list(d->mem), *roles = value_map(d->mem);
+    const struct value *own = base;
     int rc = 0;
+    value_put_text(d->mem, base, "uid", name); /* as the file of a node calls it */
+    value_put_text(d->mem, base, "name", name);
+    value_put_text(d->mem, base, "fqdn", name);
     for (uint32_t m = d->first_member[node]; m != WEAVE_NONE && rc >= 0; m = d->next_member[m]) {
         uint32_t noderole = d->members.at[m].noderole;
         const struct value *seen = deploy_seen(d->server, d->mem, noderole);
@@ -178,7 +182,10 @@ static bool old_scope(struct deploy *d, const struct graph_vertex *t, uint32_t n
     if (d->ask->force || d->own[node].failed ||
         !deploy_seen_find(d->own[node].seen, t->id, ret_common, &own))
         return false;
-    vars_set(d, d->old_vars, document(d, *ret_common), document(d, own));
+    if (!d->old.n || d->old_common != *ret_common || d->old_own != own)
+        vars_set(d, d->old_vars, document(d, *ret_common), document(d, own));
+    d->old_common = *ret_common;
+    d->old_own = own;
     d->old = (struct expr_scope){.vars = d->old_vars, .n = 3};
     return true;
 }

@@ -85,6 +85,8 @@ static void send_task(struct server *s, struct data_look *look, struct arena *me
                         .data = parts.data,
                         .under = parts.under,
                         .over = parts.over,
+                        .tests = str_of(def->tests),
+                        .no_op = def->no_op,
                         .timeout_ms = def->timeout_ms,
                         .grace_ms = STOP_GRACE_MS};
     taskmsg_digest(&m, digest);
@@ -141,6 +143,7 @@ static int on_result(struct server *s, const struct taskmsg *m)
                        .attempt = m->attempt,
                        .extra = m->ask,
                        .flag = (uint8_t)m->outcome,
+                       .phase = (uint8_t)m->phase,
                        .exit_code = m->exit_code,
                        .ms = m->again_ms};
     if (server_writable(s, &e) < 0)

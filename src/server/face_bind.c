@@ -12,27 +12,9 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "server/enact.h"
+#include "server/graphs.h"
 
 /* ---- catalog ---- */
-
-static struct value *report_value(struct arena *mem, const struct catalog_report *report)
-{
-    static const char *const severity[] = {"error", "warning", "note"};
-    struct value *list = value_list(mem);
-    for (size_t i = 0; i < report->entries.n; i++) {
-        const struct catalog_entry *en = &report->entries.at[i];
-        struct value *v = value_map(mem);
-        value_put_text(mem, v, "severity", severity[en->severity]);
-        value_put_text(mem, v, "at", en->err.at);
-        value_put_text(mem, v, "text", en->err.text);
-        if (en->err.line[0])
-            value_put_text(mem, v, "line", en->err.line);
-        if (en->err.hint[0])
-            value_put_text(mem, v, "hint", en->err.hint);
-        value_add(mem, list, v);
-    }
-    return list;
-}
 
 static struct value *loaded_value(struct arena *mem, const struct catalog *cat,
                                   const struct catalog_report *report, const char *origin,
@@ -48,7 +30,7 @@ static struct value *loaded_value(struct arena *mem, const struct catalog *cat,
     value_put_int(mem, v, "barclamps", cat->n_barclamps);
     value_put_int(mem, v, "roles", catalog_roles_written(cat));
     value_put_int(mem, v, "tasks", cat->n_tasks);
-    value_set(mem, v, "report", report_value(mem, report));
+    value_set(mem, v, "report", view_report(mem, report, 0));
     return v;
 }
 
@@ -63,6 +45,8 @@ int server_catalog_load(struct server *s, const struct server_call *c, struct se
     int rc = server_writable(s, e);
     if (rc >= 0)
         rc = catalog_from_files(files, number, &report, &cat, e);
+    if (rc >= 0)
+        rc = graphs_check_catalog(s, cat, e);
     if (rc >= 0) {
         uint64_t now = server_wall_ms();
         r->body = loaded_value(c->mem, cat, &report, origin, now);

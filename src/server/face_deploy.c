@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "planner/weave_write.h"
 #include "server/deploy.h"
+#include "server/graphs.h"
 
 static struct str *words_of(const struct server_call *c, const char *key, uint32_t *ret_n)
 {
@@ -33,19 +34,6 @@ static void request_read(const struct server_call *c, uint32_t deployment,
     ret->only = words_of(c, "only", &ret->n_only);
     ret->skip = words_of(c, "skip", &ret->n_skip);
     ret->events = words_of(c, "events", &ret->n_events);
-}
-
-static int graph_find(struct server *s, uint32_t deployment, struct str name,
-                      const struct catalog_graph **ret, struct err *e)
-{
-    (void)deployment;
-    *ret = catalog_graph_get(s->catalog, name);
-    if (*ret)
-        return 0;
-    err_set(e, ERR_NOT_FOUND, "the catalog has no graph called %.*s", (int)name.n, name.s);
-    return s->catalog->n_graphs
-               ? err_hint(e, "one of its graphs is %s", s->catalog->graphs[0].name.s)
-               : err_hint(e, "graphs are read from graphs/NAME.yaml of a barclamp");
 }
 
 static int deployment_open(struct server *s, const struct server_call *c, uint32_t *ret,
@@ -94,7 +82,7 @@ static int plan_value(const struct deploy *d, struct arena *mem, struct value **
 
 /* --- looking at it --- */
 
-static int node_part(const struct deploy *d, const char *name, struct buf *text, struct err *e)
+static int node_part(struct deploy *d, const char *name, struct buf *text, struct err *e)
 {
     uint32_t node = 0;
     while (node < d->nodes.n && !str_is(d->nodes.at[node].name, name))
@@ -104,8 +92,7 @@ static int node_part(const struct deploy *d, const char *name, struct buf *text,
                 view_deployment_name(d->server, d->ask->deployment), name);
         return err_at(e, "?node");
     }
-    weave_write_node(text, d->weave, &d->req, node);
-    return 0;
+    return deploy_node_file(d, node, text, e);
 }
 
 static int graph_write(struct deploy *d, const char *format, const char *node, struct buf *text,
@@ -142,11 +129,12 @@ int server_deployment_graph(struct server *s, const struct server_call *c, struc
         .graph = str_of(value_as_text(value_get(c->query, "graph"), "default"))};
     bool data = !strcmp(format, "json") || !strcmp(format, "node");
     const struct catalog_graph *graph;
+    SCOPED(graph_overlay) *own = NULL; /* what the graph is part of, if not of the catalog */
     struct value *v = value_map(c->mem), *plan = NULL;
     struct deploy d = {0};
     SCOPED_BUF(text);
     int rc = deployment_open(s, c, &ask.deployment, e);
-    if (rc < 0 || (rc = graph_find(s, ask.deployment, ask.graph, &graph, e)) < 0)
+    if (rc < 0 || (rc = graphs_find(s, s->catalog, ask.deployment, ask.graph, &graph, &own, e)) < 0)
         return rc;
     rc = deploy_begin(&d, s, c->mem, &ask, graph, e);
     if (rc >= 0)
@@ -173,6 +161,7 @@ int server_deployment_deploy(struct server *s, const struct server_call *c, stru
     bool dry = value_as_bool(value_get(c->body, "dry_run"), false);
     int class = start_class_find(value_as_text(value_get(c->body, "class"), "normal"));
     const struct catalog_graph *graph;
+    SCOPED(graph_overlay) *own = NULL;
     struct value *v = value_map(c->mem), *plan = NULL;
     struct deploy_request ask;
     struct deploy d = {0};
@@ -181,7 +170,7 @@ int server_deployment_deploy(struct server *s, const struct server_call *c, stru
     if (rc < 0 || (rc = deployment_open(s, c, &id, e)) < 0)
         return rc;
     request_read(c, id, &ask);
-    if ((rc = graph_find(s, id, ask.graph, &graph, e)) < 0)
+    if ((rc = graphs_find(s, s->catalog, id, ask.graph, &graph, &own, e)) < 0)
         return rc;
     const char *title = value_as_text(value_get(c->body, "title"), NULL);
     if (!title)

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "server/server_i.h"
+#include "server/deploy.h"
 
 /* Depth of a deployment, the root being 1. */
 static uint32_t depth_of(const struct server *s, uint32_t id)
@@ -165,7 +165,9 @@ static uint32_t noderole_in(const struct server *s, uint32_t id)
         const struct id_list *l = &s->inv.lists.at[m->at[i].val];
         for (size_t k = 0; k < l->ids.n; k++) {
             struct noderole_view v;
-            if (anneal_noderole(s->engine, l->ids.at[k], &v) && v.state != NODEROLE_REMOVED)
+            /* One without a node holds stages and joins: it goes with the deployment. */
+            if (anneal_noderole(s->engine, l->ids.at[k], &v) && v.state != NODEROLE_REMOVED &&
+                v.node)
                 return l->ids.at[k];
         }
     }
@@ -205,12 +207,14 @@ int server_deployment_delete(struct server *s, const struct server_call *c, stru
 {
     uint32_t id;
     int rc = named(s, c, &id, e);
-    if (rc < 0 || (rc = in_the_way(s, c, id, e)) < 0)
+    if (rc < 0 || (rc = in_the_way(s, c, id, e)) < 0 ||
+        (rc = deploy_stages_remove(s, c, id, e)) < 0)
         return rc;
     struct row_deployment row = {.id = id};
     commit_row(s->commit, ROWS_DEPLOYMENT, ROW_DELETE, &row);
     face_deployment_changed(s, c, id, "deleted");
     desire_forget(s->desire, id);
+    overlays_forget(s->overlays, id);
     s->inv.deployments.at[id].gone = true;
     strmap_del(&s->inv.deployment_by_name, str_of(s->inv.deployments.at[id].name));
     r->group = commit_open_group(s->commit);

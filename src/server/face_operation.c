@@ -26,7 +26,6 @@ int face_operation_add(struct server *s, const struct server_call *c, const char
     if (r < 0)
         return r;
     inventory_add_operation(&s->inv, &fixed);
-    s->inv.operations.at[id].started_ms = server_now(s);
     *ret_op = id;
     return 0;
 }

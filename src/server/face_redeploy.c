@@ -1,6 +1,6 @@
 /* face_redeploy.c - a node begins from nothing (docs/rfc/01-engine.md, section 7) */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/server_i.h"
+#include "server/deploy.h"
 
 /* Work that is under way would be torn apart; work that has ended, well or not, is what is meant to
  * be done again. */
@@ -45,6 +45,7 @@ int server_node_redeploy(struct server *s, const struct server_call *c, struct s
     ev.op = op;
     if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
         return rc;
+    deploy_forget_node(s, id);
     r->body = view_operation(s, c->mem, op);
     r->accepted = true;
     r->group = commit_open_group(s->commit);

@@ -139,18 +139,28 @@ void inventory_drop_noderole(struct inventory *v, uint32_t id)
         .role = n->role, .node = n->node, .deployment = n->deployment, .gone = true};
 }
 
+/* A part of a definition's body as JSON; "" if it has none. */
+static char *body_part(const struct value *body, const char *name)
+{
+    SCOPED_BUF(text);
+    const struct value *part = value_get(body, name);
+    if (part)
+        json_write(&text, part, 0);
+    return dup_name(buf_str(&text));
+}
+
 static void inventory_add_def(struct inventory *v, uint32_t id, const struct row_def *r)
 {
     SCOPED_ARENA(mem);
-    SCOPED_BUF(params);
     struct value *body = NULL;
     struct err e;
     AT_LEAST(v->defs, id);
-    if (json_parse(&mem, r->body.s, r->body.n, NULL, &body, &e) >= 0 && value_get(body, "params"))
-        json_write(&params, value_get(body, "params"), 0);
+    (void)json_parse(&mem, r->body.s, r->body.n, NULL, &body, &e); /* NULL: it has no parts */
     v->defs.at[id] = (struct inv_def){.name = dup_name(r->name),
                                       .type = xstrdup(value_as_text(value_get(body, "type"), "")),
-                                      .params = dup_name(buf_str(&params)),
+                                      .params = body_part(body, "params"),
+                                      .tests = body_part(body, "tests"),
+                                      .no_op = value_as_bool(value_get(body, "no_op"), false),
                                       .role = inventory_role(v, r->role),
                                       .jig = r->jig,
                                       .digest = r->digest,
@@ -385,6 +395,7 @@ void inventory_done(struct inventory *v)
         free(v->defs.at[i].name);
         free(v->defs.at[i].type);
         free(v->defs.at[i].params);
+        free(v->defs.at[i].tests);
     }
     for (size_t i = 0; i < v->operations.n; i++) {
         free(v->operations.at[i].kind);

@@ -14,8 +14,11 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "server/deploy.h"
+#include "server/forecast.h"
+#include "server/pace.h"
 #include "server/restore.h"
 #include "server/server_i.h"
+#include "server/tally.h"
 #include "sys/fs.h"
 
 enum { LEASE_MS = 15 * 1000, BEAT_MS = 1000 };
@@ -89,6 +92,8 @@ int server_apply(struct server *s, struct event *ev, const struct commit_note *n
     hook_settle(s); /* of the events before, now that all about them is known */
     ev->at_ms = server_now(s);
     r = commit_event(s->commit, ev, note, &fx, e);
+    if (r >= 0)
+        forecast_follow(s, fx);
     if (r >= 0 && fx->stalled) {
         struct event stalled = {.kind = EVENT_STALLED, .id = fx->stalled};
         struct commit_note by_us = server_note(NULL, NULL);
@@ -216,8 +221,11 @@ static void forget(struct server *s)
     commit_free(s->commit);
     anneal_free(s->engine);
     inventory_done(&s->inv);
+    pace_free(s->pace);
+    tally_free(s->tally);
     desire_free(s->desire);
     hooks_free(s->hooks);
+    overlays_free(s->overlays);
     lease_free(s->lease);
     catalog_forget(s);
     free(s->catalog_origin);
@@ -228,8 +236,11 @@ static void forget(struct server *s)
     deploys_free(s->deploys);
     s->deploys = NULL;
     s->engine = NULL;
+    s->pace = NULL;
+    s->tally = NULL;
     s->desire = NULL;
     s->hooks = NULL;
+    s->overlays = NULL;
     s->lease = NULL;
     s->catalog_origin = NULL;
     s->ack_open = s->ack_flying = 0;
@@ -246,6 +257,11 @@ static void note_row(void *arg, enum row_table t, enum row_verb verb, const void
 {
     struct server *s = arg;
     commit_row(s->commit, t, verb, row);
+}
+
+static void overlay_row(void *arg, enum row_verb verb, const struct row_overlay *row)
+{
+    note_row(arg, ROWS_OVERLAY, verb, row);
 }
 
 /* Memory from rows; arms nothing. */
@@ -265,12 +281,19 @@ int server_restore(struct server *s, struct err *e)
         if (s->inv.noderoles.at[id].role && !anneal_noderole(s->engine, id, &v))
             inventory_drop_noderole(&s->inv, id);
     }
+    s->tally = tally_new(s->engine);
+    s->pace = pace_new();
+    if ((r = pace_load(s->pace, s->store, e)) < 0)
+        return r;
     node_machines_load(s);
     node_leave_load(s);
     s->desire = desire_new(note_row, s);
     if ((r = desire_load(s->desire, s->store, e)) < 0)
         return r;
     if ((r = hook_stores_load(hook_stores_of(s), s->store, e)) < 0)
+        return r;
+    s->overlays = overlays_new(overlay_row, s);
+    if ((r = overlays_load(s->overlays, s->store, e)) < 0)
         return r;
     s->deploys = deploys_new();
     if ((r = deploys_load(s, e)) < 0)

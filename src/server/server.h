@@ -123,7 +123,12 @@ bool server_is_ready(struct server *s);
     X(catalog_get)                                                                                 \
     X(catalog_load)                                                                                \
     X(catalog_generations)                                                                         \
+    X(catalog_files)                                                                               \
     X(barclamp_list)                                                                               \
+    X(barclamp_tasks)                                                                              \
+    X(barclamp_tasks_set)                                                                          \
+    X(barclamp_tasks_versions)                                                                     \
+    X(barclamp_tasks_diff)                                                                         \
     X(role_list)                                                                                   \
     X(role_get)                                                                                    \
     X(role_rerun)                                                                                  \
@@ -148,6 +153,10 @@ bool server_is_ready(struct server *s);
     X(deployment_commit)                                                                           \
     X(deployment_unbind)                                                                           \
     X(deployment_bind)                                                                             \
+    X(deployment_tasks)                                                                            \
+    X(deployment_tasks_set)                                                                        \
+    X(deployment_tasks_versions)                                                                   \
+    X(deployment_tasks_diff)                                                                       \
     X(deployment_deploy)                                                                           \
     X(deployment_graph)                                                                            \
     X(noderole_list)                                                                               \
@@ -162,6 +171,8 @@ bool server_is_ready(struct server *s);
     X(operation_cancel)                                                                            \
     X(operation_retry)                                                                             \
     X(operation_resume)                                                                            \
+    X(operation_history)                                                                           \
+    X(operation_timeline)                                                                          \
     X(task_list)                                                                                   \
     X(task_get)                                                                                    \
     X(task_retry)                                                                                  \

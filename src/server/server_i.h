@@ -20,6 +20,7 @@
 #include "server/desire.h"
 #include "server/hooks.h"
 #include "server/lease.h"
+#include "server/overlays.h"
 #include "server/server.h"
 #include "store/store.h"
 #include "sys/pool.h"
@@ -55,17 +56,16 @@ struct inv_lens { /* model/lens.h; by id in `lens_by_id` */
 };
 struct inv_def {
     char *name;
-    char *type, *params; /* of its body: the implementation that runs it, and with what */
+    char *type, *params, *tests; /* of its body: what runs it, with what, and what tests it */
     uint32_t role, jig;
     uint64_t digest, timeout_ms;
-    uint8_t repeat;
+    uint8_t repeat, no_op;
     uint32_t retries;
+    uint64_t pace; /* what its durations are known by (pace.h); 0: not asked for yet */
 };
 struct inv_operation {
     char *kind, *title, *actor;
     uint64_t created_ms; /* wall */
-    uint64_t
-        started_ms; /* engine time of its first dispatch since this server started, for the ETA */
 };
 struct inv_named { /* pools and jigs */
     char *name, *note;
@@ -180,8 +180,11 @@ struct server {
     struct anneal *engine;
     struct commit *commit;
     struct inventory inv;
+    struct pace *pace;     /* how long tasks take */
+    struct tally *tally;   /* how many of what operations have */
     struct desire *desire; /* what is wanted */
     struct hooks *hooks;
+    struct overlays *overlays;  /* what lies over the task graphs of the catalog */
     struct deploys *deploys;    /* deploy.h: what tasks of graphs saw */
     struct data *data;          /* what can be made again of all this, for runs to see */
     struct catalog *catalog;    /* the newest generation; NULL: none loaded yet */
@@ -265,6 +268,9 @@ int attempt_history_each(struct server *s, uint32_t task, store_row_f *fn, void 
                          struct err *e);
 int attempt_history_one(struct server *s, uint32_t task, uint32_t number, store_row_f *fn,
                         void *arg, struct err *e);
+/* The newest one of a task in an operation, without its note; *ret_found: is there any? */
+int attempt_history_in(struct server *s, uint32_t task, uint32_t operation,
+                       struct row_attempt *ret_row, bool *ret_found, struct err *e);
 /* attemptlog.c */
 void attemptlog_append(struct server *s, uint32_t task, uint32_t attempt, struct str chunk);
 void attemptlog_ended(struct server *s, uint32_t task, uint32_t attempt);
@@ -450,6 +456,9 @@ uint64_t view_task_rev(const struct task_view *v);
 struct value *view_attempt(struct server *s, struct arena *a, const struct row_attempt *r);
 struct value *view_barclamp(struct server *s, struct arena *a, uint32_t index);
 struct value *view_catalog(struct server *s, struct arena *a); /* the live generation */
+/* Findings of files from that number on; notes go with what they explain. */
+struct value *view_report(struct arena *mem, const struct catalog_report *report,
+                          uint32_t from_file);
 
 /* face_util.c: as face_not_found(), with the nearest name of a map (NULL: none known). */
 int face_not_found_near(struct err *e, const char *what, const char *name,

@@ -181,3 +181,25 @@ struct value *view_catalog(struct server *s, struct arena *a)
     value_put_int(a, v, "tasks", c->n_tasks);
     return v;
 }
+
+struct value *view_report(struct arena *mem, const struct catalog_report *report,
+                          uint32_t from_file)
+{
+    static const char *const severity[] = {"error", "warning", "note"};
+    struct value *list = value_list(mem);
+    for (size_t i = 0; i < report->entries.n; i++) {
+        const struct catalog_entry *en = &report->entries.at[i];
+        if (report->entries.at[en->lead].where.file < from_file)
+            continue;
+        struct value *v = value_map(mem);
+        value_put_text(mem, v, "severity", severity[en->severity]);
+        value_put_text(mem, v, "at", en->err.at);
+        value_put_text(mem, v, "text", en->err.text);
+        if (en->err.line[0])
+            value_put_text(mem, v, "line", en->err.line);
+        if (en->err.hint[0])
+            value_put_text(mem, v, "hint", en->err.hint);
+        value_add(mem, list, v);
+    }
+    return list;
+}

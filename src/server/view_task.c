@@ -6,7 +6,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/digest.h"
 #include "model/taskmsg.h"
-#include "server/server_i.h"
+#include "server/forecast.h"
 
 enum { ATTEMPT_SUPERSEDED = 1u << 0 }; /* of row_attempt.flags, as the engine writes them */
 
@@ -94,6 +94,7 @@ struct value *view_attempt(struct server *s, struct arena *a, const struct row_a
     value_put_text(a, v, "node", view_node_name(s, r->node));
     value_put_int(a, v, "generation", r->generation);
     value_put_text(a, v, "outcome", open ? "open" : outcome_name((enum outcome)r->outcome));
+    value_put_text(a, v, "phase", phase_name((enum phase)r->phase));
     value_set(a, v, "exit_code", open ? value_null(a) : value_int(a, r->exit_code));
     value_put_text(a, v, "started_at", view_time(a, r->started_wall_ms));
     /* From its own start: the engine's clock stood still while no server ran. */
@@ -135,7 +136,8 @@ static struct progress progress_of(const struct operation_view *v)
     return p;
 }
 
-static struct value *progress_value(struct arena *a, const struct progress *p)
+static struct value *progress_value(struct arena *a, const struct progress *p,
+                                    const struct forecast *f)
 {
     struct value *v = value_map(a);
     value_put_int(a, v, "total", (int64_t)p->total);
@@ -147,20 +149,13 @@ static struct value *progress_value(struct arena *a, const struct progress *p)
     value_put_int(a, v, "pending", (int64_t)p->pending);
     value_put_int(a, v, "cancelled", (int64_t)p->cancelled);
     value_put_int(a, v, "skipped", (int64_t)p->skipped);
+    value_put_int(a, v, "weight_done", (int64_t)f->weight_done);
+    value_put_int(a, v, "weight_total", (int64_t)f->weight_total);
+    value_put_int(a, v, "percent", f->percent);
     return v;
 }
 
-/* What is left at the rate so far; nobody knows before something has ended, or while it is held. */
-static struct value *eta(struct arena *a, const struct operation_view *v, const struct progress *p,
-                         uint64_t created_ms)
-{
-    uint64_t ended = p->done + p->failed + p->cancelled + p->skipped, now = server_wall_ms();
-    if (v->state != OPERATION_RUNNING || v->held || !ended || now < created_ms)
-        return value_null(a);
-    double left = (double)(now - created_ms) / (double)ended * (double)(p->total - ended);
-    return value_int(a, (int64_t)left);
-}
-
+/* Without what is only expected: that moves by itself. */
 uint64_t view_operation_rev(const struct operation_view *v)
 {
     uint64_t h = mix64(v->id, v->state);
@@ -181,6 +176,7 @@ struct value *view_operation(struct server *s, struct arena *a, uint32_t id)
 
     (void)anneal_operation(s->engine, id, &e);
     struct progress p = progress_of(&e);
+    struct forecast f = forecast_of(s, &e, o->created_ms, server_wall_ms());
     value_put_int(a, v, "id", id);
     value_put_text(a, v, "kind", o->kind ? o->kind : "");
     value_put_text(a, v, "title", o->title ? o->title : "");
@@ -191,8 +187,8 @@ struct value *view_operation(struct server *s, struct arena *a, uint32_t id)
     value_put_bool(a, v, "held", e.held);
     value_put_text(a, v, "created_at", view_time(a, o->created_ms ? o->created_ms : 1));
     value_put_text(a, v, "ended_at", view_time(a, view_wall(s, e.ended_ms)));
-    value_set(a, v, "progress", progress_value(a, &p));
-    value_set(a, v, "eta_ms", eta(a, &e, &p, o->created_ms));
+    value_set(a, v, "progress", progress_value(a, &p, &f));
+    value_set(a, v, "eta_ms", f.eta_ms < 0 ? value_null(a) : value_int(a, f.eta_ms));
     value_put_int(a, v, "rev", (int64_t)view_operation_rev(&e));
     return v;
 }

@@ -126,6 +126,17 @@ static const char *attempt_words(const struct why_answer *w, uint32_t task, uint
     return l.exit_code ? arena_printf(w->mem, ": exit %" PRId64, l.exit_code) : "";
 }
 
+/* What a failed attempt said of its test, as far as the store knows it. */
+static const char *test_words(const struct why_answer *w, uint32_t task, uint64_t attempt)
+{
+    struct last_words l = {.mem = w->mem};
+    if (attempt_history_one(w->server, task, (uint32_t)attempt, last_row, &l, NULL) < 0 ||
+        !l.found || !l.note)
+        return "";
+    const char *said = strstr(l.note, " failed: "); /* the note names the test first */
+    return arena_printf(w->mem, ": %s", said ? said + sizeof " failed: " - 1 : l.note);
+}
+
 /* ---- rules about tasks ---- */
 
 static void tell_failed(const struct why_answer *w, const struct why *y, struct told *t)
@@ -139,6 +150,12 @@ static void tell_failed(const struct why_answer *w, const struct why *y, struct 
     if (why == REASON_REPLACED)
         t->text = arena_printf(w->mem, "%s failed: another machine answers as node %s",
                                task_words(w, y->id), or_unknown(view_node_name(w->server, v.node)));
+    else if (why == REASON_TEST_PRE)
+        t->text = arena_printf(w->mem, "%s was not started: its test before the start failed%s",
+                               task_words(w, y->id), test_words(w, y->id, v.attempt));
+    else if (why == REASON_TEST_POST)
+        t->text = arena_printf(w->mem, "%s failed: its test after the end failed%s",
+                               task_words(w, y->id), test_words(w, y->id, v.attempt));
     else
         t->text = arena_printf(w->mem, "%s failed (%s)%s", task_words(w, y->id),
                                *reason_name(why) ? reason_name(why) : "exit",

@@ -119,7 +119,7 @@ static void node_members(struct run *r, uint32_t node)
 {
     const struct weave *w = r->w;
     size_t from = r->members.n;
-    uint32_t end = node < w->n_nodes ? w->base[node + 1] : w->n_stages + w->n_tasks;
+    uint32_t end = w->base[node + 1];
     for (uint32_t i = 0; node < w->n_nodes && i < r->req->of->nodes[node].n_names; i++) {
         uint32_t group = catalog_graph_find(w->graph, r->req->of->nodes[node].names[i]);
         if (group != CATALOG_NONE && w->graph->vertices[group].kind == VERTEX_GROUP)

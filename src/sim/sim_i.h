@@ -55,7 +55,7 @@ struct agenda_item {
     uint32_t task, attempt, ask, again_ms;
     uint32_t who;  /* worker or node */
     uint32_t life; /* of the worker or server it belongs to; later lives ignore it */
-    uint8_t kind, outcome;
+    uint8_t kind, outcome, phase;
 };
 struct agenda {
     VEC(struct agenda_item) heap;
@@ -71,7 +71,7 @@ struct sim_work { /* an attempt at one ask, held by a worker */
     uint32_t task, attempt, ask, again_ms;
     uint32_t node_life; /* of its node when it started */
     uint64_t returns;
-    uint8_t state, outcome;
+    uint8_t state, outcome, phase;
     bool deaf, stopped;
 };
 struct sim_worker {

@@ -85,6 +85,7 @@ static int feed_result(struct sim *s, const struct agenda_item *m)
                        .attempt = m->attempt,
                        .extra = m->ask,
                        .flag = m->outcome,
+                       .phase = m->phase,
                        .ms = m->again_ms,
                        .exit_code = m->outcome == OUTCOME_FAILED};
     return sim_server_feed(s, &ev,

@@ -56,6 +56,7 @@ static void result_send(struct sim *s, uint32_t worker, const struct sim_work *k
                                          .attempt = k->attempt,
                                          .ask = k->ask,
                                          .outcome = k->outcome,
+                                         .phase = k->phase,
                                          .again_ms = k->again_ms,
                                          .returns = k->returns});
 }
@@ -87,6 +88,9 @@ static uint64_t run_draw(struct sim *s, const struct sim_def *d, struct sim_work
         k->outcome = OUTCOME_AGAIN;
     if (k->outcome == OUTCOME_FAILED || k->outcome == OUTCOME_REFUSED)
         s->report->faults[SIM_FAIL]++;
+    /* Failures in all phases, without a further draw: those of one are as good as of another. */
+    if (k->outcome == OUTCOME_FAILED)
+        k->phase = (uint8_t)((k->task + k->attempt) % PHASE_COUNT);
     if (k->outcome == OUTCOME_AGAIN) {
         s->report->faults[SIM_AGAIN]++;
         k->again_ms = rng_from(r, 5, 8000);

@@ -86,6 +86,22 @@ int store_each_open_attempt(struct store *s, store_row_f *fn, void *arg, struct 
     return rc;
 }
 
+int store_attempts_of(struct store *s, uint32_t operation, uint64_t from, uint64_t to,
+                      bool descending, uint32_t limit, store_row_f *fn, void *arg, struct err *e)
+{
+    int rc;
+
+    s->readers++;
+    rc = s->backend->attempts_of(s, operation, from, to, descending, limit, fn, arg, e);
+    s->readers--;
+    return rc;
+}
+
+int store_attempts_count(struct store *s, uint32_t operation, uint64_t *ret_n, struct err *e)
+{
+    return s->backend->attempts_count(s, operation, ret_n, e);
+}
+
 int store_trim(struct store *s, enum row_table t, uint64_t from, uint64_t to, uint32_t slice,
                uint32_t *ret_deleted, struct err *e)
 {

@@ -42,6 +42,11 @@ int store_range(struct store *s, enum row_table t, uint64_t from, uint64_t to, b
                 uint32_t limit, store_row_f *fn, void *arg, struct err *e);
 /* Attempts whose outcome is ATTEMPT_OPEN, by a partial index. */
 int store_each_open_attempt(struct store *s, store_row_f *fn, void *arg, struct err *e);
+/* Attempts of an operation with ids in [from, to], by an index; as store_range(). */
+int store_attempts_of(struct store *s, uint32_t operation, uint64_t from, uint64_t to,
+                      bool descending, uint32_t limit, store_row_f *fn, void *arg, struct err *e);
+/* How many there are of it, from the index alone. */
+int store_attempts_count(struct store *s, uint32_t operation, uint64_t *ret_n, struct err *e);
 /* Deletes the lowest `slice` keys of [from, to] (0: all of them) in one transaction, for retention.
  * Fewer deleted than `slice`: none is left. */
 int store_trim(struct store *s, enum row_table t, uint64_t from, uint64_t to, uint32_t slice,

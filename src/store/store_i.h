@@ -15,6 +15,9 @@ struct store_backend {
     int (*range)(struct store *s, enum row_table t, uint64_t from, uint64_t to, bool descending,
                  uint32_t limit, store_row_f *fn, void *arg, struct err *e);
     int (*each_open_attempt)(struct store *s, store_row_f *fn, void *arg, struct err *e);
+    int (*attempts_of)(struct store *s, uint32_t operation, uint64_t from, uint64_t to,
+                       bool descending, uint32_t limit, store_row_f *fn, void *arg, struct err *e);
+    int (*attempts_count)(struct store *s, uint32_t operation, uint64_t *ret_n, struct err *e);
     int (*trim)(struct store *s, enum row_table t, uint64_t from, uint64_t to, uint32_t slice,
                 uint32_t *ret_deleted, struct err *e);
     int (*checkpoint_put)(struct store *s, uint64_t seq, uint32_t chunk, bool last, struct str body,

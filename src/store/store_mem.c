@@ -97,6 +97,50 @@ static int mem_each_open_attempt(struct store *s, store_row_f *fn, void *arg, st
     return mem_range(s, ROWS_ATTEMPT, 0, UINT64_MAX, false, 0, open_only, &f, e);
 }
 
+struct operation_filter {
+    store_row_f *fn;
+    void *arg;
+    uint32_t operation, limit, seen;
+};
+
+enum { MEM_ENOUGH = 1 }; /* what was asked for has been seen; never leaves this file */
+
+static int operation_only(void *arg, enum row_table t, const void *row, struct err *e)
+{
+    struct operation_filter *f = arg;
+    int rc;
+
+    if (((const struct row_attempt *)row)->operation != f->operation)
+        return 0;
+    if (f->limit && f->seen == f->limit)
+        return MEM_ENOUGH;
+    f->seen++;
+    rc = f->fn ? f->fn(f->arg, t, row, e) : 0;
+    if (rc)
+        f->limit = f->seen = 0; /* it is fn that stopped */
+    return rc;
+}
+
+/* Looks at all of them: the simulator's stores are small. */
+static int mem_attempts_of(struct store *s, uint32_t operation, uint64_t from, uint64_t to,
+                           bool descending, uint32_t limit, store_row_f *fn, void *arg,
+                           struct err *e)
+{
+    struct operation_filter f = {fn, arg, operation, limit, 0};
+    int rc = mem_range(s, ROWS_ATTEMPT, from, to, descending, 0, operation_only, &f, e);
+
+    return f.limit && rc == MEM_ENOUGH ? 0 : rc;
+}
+
+static int mem_attempts_count(struct store *s, uint32_t operation, uint64_t *ret_n, struct err *e)
+{
+    struct operation_filter f = {.operation = operation};
+    int rc = mem_range(s, ROWS_ATTEMPT, 0, UINT64_MAX, false, 0, operation_only, &f, e);
+
+    *ret_n = f.seen;
+    return rc;
+}
+
 static int mem_trim(struct store *s, enum row_table table, uint64_t from, uint64_t to,
                     uint32_t slice, uint32_t *ret_deleted, struct err *e)
 {
@@ -241,6 +285,8 @@ static const struct store_backend mem_backend = {
     .commit = mem_commit,
     .range = mem_range,
     .each_open_attempt = mem_each_open_attempt,
+    .attempts_of = mem_attempts_of,
+    .attempts_count = mem_attempts_count,
     .trim = mem_trim,
     .checkpoint_put = mem_checkpoint_put,
     .checkpoint_find = mem_checkpoint_find,

@@ -49,6 +49,10 @@ int store_sq_read(sqlite3_stmt *stmt, enum row_table t, void *ret_row, struct er
 int store_sq_range(struct store *s, enum row_table t, uint64_t from, uint64_t to, bool descending,
                    uint32_t limit, store_row_f *fn, void *arg, struct err *e);
 int store_sq_each_open_attempt(struct store *s, store_row_f *fn, void *arg, struct err *e);
+int store_sq_attempts_of(struct store *s, uint32_t operation, uint64_t from, uint64_t to,
+                         bool descending, uint32_t limit, store_row_f *fn, void *arg,
+                         struct err *e);
+int store_sq_attempts_count(struct store *s, uint32_t operation, uint64_t *ret_n, struct err *e);
 /* Keys are compared as signed numbers by SQLite: [from, to] as one or two ranges in ascending
  * order. */
 struct store_sq_part {

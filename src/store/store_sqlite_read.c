@@ -98,3 +98,53 @@ int store_sq_each_open_attempt(struct store *s, store_row_f *fn, void *arg, stru
     rc = store_sq_prepare(q->db, q->path, sql.data, &stmt, e);
     return rc ? rc : read_rows(q, stmt, ROWS_ATTEMPT, &seen, fn, arg, e);
 }
+
+/* Attempts are numbered from 1 as they start: beyond the signed numbers there is none. */
+static int64_t attempt_key(uint64_t id)
+{
+    return id > INT64_MAX ? INT64_MAX : (int64_t)id;
+}
+
+int store_sq_attempts_of(struct store *s, uint32_t operation, uint64_t from, uint64_t to,
+                         bool descending, uint32_t limit, store_row_f *fn, void *arg, struct err *e)
+{
+    struct store_sq *q = (struct store_sq *)s;
+    SCOPED_BUF(sql);
+    SCOPED_STMT *stmt = NULL;
+    uint32_t seen = 0;
+    int rc;
+
+    if (from > INT64_MAX)
+        return 0;
+    buf_puts(&sql, "SELECT ");
+    store_sq_columns(&sql, ROWS_ATTEMPT);
+    buf_printf(&sql,
+               " FROM attempt WHERE operation = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id %s"
+               " LIMIT ?4",
+               descending ? "DESC" : "ASC");
+    rc = store_sq_prepare(q->db, q->path, sql.data, &stmt, e);
+    if (rc)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, operation);
+    sqlite3_bind_int64(stmt, 2, attempt_key(from));
+    sqlite3_bind_int64(stmt, 3, attempt_key(to));
+    sqlite3_bind_int64(stmt, 4, limit ? (int64_t)limit : -1);
+    return read_rows(q, stmt, ROWS_ATTEMPT, &seen, fn, arg, e);
+}
+
+int store_sq_attempts_count(struct store *s, uint32_t operation, uint64_t *ret_n, struct err *e)
+{
+    struct store_sq *q = (struct store_sq *)s;
+    SCOPED_STMT *stmt = NULL;
+    int rc = store_sq_prepare(q->db, q->path, "SELECT count(*) FROM attempt WHERE operation = ?1",
+                              &stmt, e);
+
+    if (rc)
+        return rc;
+    sqlite3_bind_int64(stmt, 1, operation);
+    rc = sqlite3_step(stmt);
+    if (rc != SQLITE_ROW)
+        return store_sq_error(q->db, q->path, rc, "attempt", e);
+    *ret_n = (uint64_t)sqlite3_column_int64(stmt, 0);
+    return 0;
+}

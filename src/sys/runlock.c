@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINE_MAX_BYTES = 192, STAT_MAX_BYTES = 1024, START_FIELD = 22 };
+enum { LINE_MAX_BYTES = 224, STAT_MAX_BYTES = 1024, START_FIELD = 22 };
 
 static const char *const state_names[RUN_STATE_COUNT] = {
 #define X(id, text) text,
@@ -27,11 +27,11 @@ static const char *const state_names[RUN_STATE_COUNT] = {
 static int format_record(char out[LINE_MAX_BYTES], const struct run_record *r)
 {
     return snprintf(out, LINE_MAX_BYTES,
-                    "anneal-run 1 task=%010" PRIu32 " attempt=%010" PRIu32 " ask=%010" PRIu32
-                    " runner=%010" PRId32 " since=%020" PRIu64 " child=%010" PRId32
-                    " status=%03" PRId32 " state=%-7s.\n",
-                    r->task, r->attempt, r->ask, r->runner, r->since_ticks, r->child, r->status,
-                    state_names[r->state]);
+                    "anneal-run 2 task=%010" PRIu32 " attempt=%010" PRIu32 " ask=%010" PRIu32
+                    " step=%010" PRIu32 " runner=%010" PRId32 " since=%020" PRIu64
+                    " child=%010" PRId32 " status=%03" PRId32 " state=%-7s.\n",
+                    r->task, r->attempt, r->ask, r->step, r->runner, r->since_ticks, r->child,
+                    r->status, state_names[r->state]);
 }
 
 static int parse_record(const char *line, struct run_record *ret_r)
@@ -39,10 +39,11 @@ static int parse_record(const char *line, struct run_record *ret_r)
     struct run_record r = {0};
     char state[8], again[LINE_MAX_BYTES];
     if (sscanf(line,
-               "anneal-run 1 task=%" SCNu32 " attempt=%" SCNu32 " ask=%" SCNu32 " runner=%" SCNd32
-               " since=%" SCNu64 " child=%" SCNd32 " status=%" SCNd32 " state=%7[a-z]",
-               &r.task, &r.attempt, &r.ask, &r.runner, &r.since_ticks, &r.child, &r.status,
-               state) != 8)
+               "anneal-run 2 task=%" SCNu32 " attempt=%" SCNu32 " ask=%" SCNu32 " step=%" SCNu32
+               " runner=%" SCNd32 " since=%" SCNu64 " child=%" SCNd32 " status=%" SCNd32
+               " state=%7[a-z]",
+               &r.task, &r.attempt, &r.ask, &r.step, &r.runner, &r.since_ticks, &r.child, &r.status,
+               state) != 9)
         return -1;
     while (r.state < RUN_STATE_COUNT && strcmp(state, state_names[r.state]))
         r.state++;
@@ -114,7 +115,9 @@ int runlock_order(const struct run_record *a, const struct run_record *b)
 {
     if (a->attempt != b->attempt)
         return a->attempt < b->attempt ? -1 : 1;
-    return a->ask < b->ask ? -1 : a->ask > b->ask;
+    if (a->ask != b->ask)
+        return a->ask < b->ask ? -1 : 1;
+    return a->step < b->step ? -1 : a->step > b->step;
 }
 
 uint64_t run_since_ticks(int32_t pid)

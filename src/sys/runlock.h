@@ -8,7 +8,8 @@
  *   unlocked  HELD: it never started the command; STARTED: the runner was killed half-way; ENDED:
  * the command ran and its end was seen; no file: never run here, or succeeded
  *
- * The order of runs of a task is (attempt, ask): an attempt that answered "not yet" is asked again.
+ * The order of runs of a task is (attempt, ask, step): an attempt that answered "not yet" is asked
+ * again, and one run may be several commands one after the other (tests around a task).
  * Nothing but libc: the runner links this and little else.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -29,7 +30,7 @@ enum run_state {
         RUN_STATE_COUNT
 };
 struct run_record {
-    uint32_t task, attempt, ask;
+    uint32_t task, attempt, ask, step;
     int32_t runner; /* its process number */
     uint64_t
         since_ticks; /* when that process started, in ticks since boot: tells a reused number */

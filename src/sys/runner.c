@@ -338,7 +338,8 @@ int runner_run(const struct runner_options *o)
                     .signal_fd = -1,
                     .status = SIGKILL, /* until we know better; never a success */
                     .kill_at_ms = UINT64_MAX};
-    r.mine = (struct run_record){.task = o->task, .attempt = o->attempt, .ask = o->ask};
+    r.mine = (struct run_record){
+        .task = o->task, .attempt = o->attempt, .ask = o->ask, .step = o->step};
     r.mine.runner = getpid();
     r.mine.since_ticks = run_since_ticks(getpid());
     int rc = prepare(&r);
@@ -370,11 +371,8 @@ int runner_main(int argc, char **argv)
         const char *name;
         uint64_t most, value;
         bool given;
-    } n[] = {{"--task", UINT32_MAX},
-             {"--attempt", UINT32_MAX},
-             {"--ask", UINT32_MAX},
-             {"--grace", UINT32_MAX},
-             {"--parent", INT32_MAX}};
+    } n[] = {{"--task", UINT32_MAX}, {"--attempt", UINT32_MAX}, {"--ask", UINT32_MAX},
+             {"--step", UINT32_MAX}, {"--grace", UINT32_MAX},   {"--parent", INT32_MAX}};
     struct runner_options o = {0};
     int i = 1;
     for (; i + 1 < argc && strcmp(argv[i], "--"); i += 2) {
@@ -390,13 +388,14 @@ int runner_main(int argc, char **argv)
         n[k].given = true;
     }
     if (i + 1 >= argc || !o.lock_path || !n[0].given || !n[1].given)
-        return refuse("usage: --lock FILE --task N --attempt N [--ask N] [--grace MS] "
-                      "[--parent PID] -- COMMAND...");
+        return refuse("usage: --lock FILE --task N --attempt N [--ask N] [--step N] "
+                      "[--grace MS] [--parent PID] -- COMMAND...");
     o.task = (uint32_t)n[0].value;
     o.attempt = (uint32_t)n[1].value;
     o.ask = (uint32_t)n[2].value;
-    o.grace_ms = n[3].value;
-    o.parent = (int32_t)n[4].value;
+    o.step = (uint32_t)n[3].value;
+    o.grace_ms = n[4].value;
+    o.parent = (int32_t)n[5].value;
     o.argv = argv + i + 1;
     return runner_run(&o);
 }

@@ -28,15 +28,15 @@ enum { RUNNER_REFUSED = 125 };
 
 struct runner_options {
     const char *lock_path; /* absolute */
-    uint32_t task, attempt, ask;
+    uint32_t task, attempt, ask, step;
     uint64_t grace_ms; /* from TERM to KILL, for our command and for an earlier run */
     int32_t parent;    /* process that must be our parent; 0: not checked */
     char *const *argv;
 };
 /* The exit status for the process. */
 int runner_run(const struct runner_options *o);
-/* Command line: --lock FILE --task N --attempt N [--ask N] [--grace MS] [--parent PID] -- argv...
- */
+/* Command line: --lock FILE --task N --attempt N [--ask N] [--step N] [--grace MS] [--parent PID]
+ * -- argv... */
 int runner_main(int argc, char **argv);
 
 #endif

@@ -313,6 +313,15 @@ static int differs(struct eval *ev, const struct value *from, const struct value
     return rc < 0 ? rc : give_value(ev, same ? &nothing : from, ret);
 }
 
+/* Is what the block gives part of the scope?  Names and members are. */
+static bool gives_scope(const struct eval *ev, const struct form_block *b)
+{
+    bool all = true;
+    for (uint32_t i = b->from; i < b->to && all; i++)
+        all = ev->x->code[i].op == OP_NAME || ev->x->code[i].op == OP_ATTR;
+    return all;
+}
+
 int eval_form(struct eval *ev, enum form form, uint32_t block, uint32_t n, struct slot *ret)
 {
     static const struct value nothing = {.kind = VALUE_NULL};
@@ -333,6 +342,6 @@ int eval_form(struct eval *ev, enum form form, uint32_t block, uint32_t n, struc
     if (form == FORM_DELETED)
         return old.v ? differs(ev, old.v, now.v, ret) : give_value(ev, &nothing, ret);
     if (old.v)
-        rc = ops_equal(ev, now.v, old.v, &same);
+        rc = (gives_scope(ev, &b) ? eval_memo_equal : ops_equal)(ev, now.v, old.v, &same);
     return rc < 0 ? rc : give_bool(ev, !same, ret);
 }

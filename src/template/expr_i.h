@@ -337,6 +337,8 @@ int eval_form(struct eval *ev, enum form form, uint32_t block, uint32_t n, struc
  */
 int eval_memo_get(struct eval *ev, uint32_t once, struct slot *ret, int64_t *ret_keep);
 void eval_memo_put(struct eval *ev, int64_t keep, const struct value *v);
+/* ops_equal() of two values that are part of the scopes. */
+int eval_memo_equal(struct eval *ev, const struct value *a, const struct value *b, bool *ret);
 void eval_patterns_free(struct eval_patterns *p);
 
 /* A list that is asked what it has (expr_among.c). */

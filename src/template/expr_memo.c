@@ -4,6 +4,9 @@
  * one thing of each: the former is kept here.  An entry is one part of one expression in one view,
  * new or old.  A part that reads something that varies has an entry as well, which says so, so that
  * paths are compared once.
+ *
+ * Whoever asks whether all of the data has changed asks for little that varies and a lot that does
+ * not: members of two maps of the scopes are compared once for all scopes that share them.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "template/expr.h"
@@ -23,6 +26,10 @@ struct expr_memo {
     uint32_t n_varying;
     struct strmap index; /* memo_key -> entry */
     VEC(struct memo_entry) entries;
+    struct strmap pairs; /* memo_pair -> equal */
+};
+struct memo_pair { /* contents of two containers; without holes */
+    uint64_t a, b;
 };
 struct memo_key { /* without holes: it is compared as bytes */
     uint64_t expr;
@@ -46,6 +53,7 @@ void expr_memo_free(struct expr_memo *m)
     if (!m)
         return;
     strmap_done(&m->index);
+    strmap_done(&m->pairs);
     vec_done(&m->entries);
     arena_done(&m->mem);
     free(m);
@@ -89,4 +97,46 @@ void eval_memo_put(struct eval *ev, int64_t keep, const struct value *v)
     struct expr_memo *m = ev->memo;
     if (expr_measure(v, KEPT_BYTES) <= KEPT_BYTES)
         m->entries.at[keep].v = value_copy(&m->mem, v);
+}
+
+static bool is_container(const struct value *v)
+{
+    return v->n && (v->kind == VALUE_LIST || v->kind == VALUE_MAP);
+}
+
+/* Values of scopes outlive the memo, so where their contents lie says what they are. */
+static int members_equal(struct eval *ev, const struct value *a, const struct value *b, bool *ret)
+{
+    struct memo_pair key = {(uintptr_t)a->items, (uintptr_t)b->items};
+    struct str bytes = {(const char *)&key, sizeof key};
+    uintptr_t known;
+    if (!is_container(a) || !is_container(b) || a->kind != b->kind || a->n != b->n)
+        return ops_equal(ev, a, b, ret);
+    *ret = a->items == b->items;
+    if (*ret)
+        return 0;
+    if (strmap_get(&ev->memo->pairs, bytes, &known)) {
+        *ret = known;
+        return 0;
+    }
+    int rc = ops_equal(ev, a, b, ret);
+    if (rc >= 0)
+        strmap_put(&ev->memo->pairs, bytes, *ret);
+    return rc;
+}
+
+int eval_memo_equal(struct eval *ev, const struct value *a, const struct value *b, bool *ret)
+{
+    if (!ev->memo || a->kind != VALUE_MAP || b->kind != VALUE_MAP)
+        return ops_equal(ev, a, b, ret);
+    int rc = eval_steps(ev, 1 + a->n);
+    *ret = a->n == b->n;
+    for (uint32_t i = 0; i < a->n && rc >= 0 && *ret; i++) {
+        const struct member *m = &a->members[i];
+        const struct value *other = value_get_str(b, (struct str){m->key, m->key_n});
+        *ret = other != NULL;
+        if (other)
+            rc = members_equal(ev, &m->v, other, ret);
+    }
+    return rc;
 }

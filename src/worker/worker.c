@@ -161,6 +161,7 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
     link_init(&w->idle);
     link_init(&w->held);
     link_init(&w->queue);
+    link_init(&w->turning);
     link_init(&w->dirty);
     link_init(&w->graves);
     link_init(&w->unacked);
@@ -190,8 +191,8 @@ void worker_stop(struct worker *w, uint64_t grace_ms, loop_call_f *done, void *a
     for (struct link *l = w->held.next, *next; l != &w->held; l = next) {
         struct run *r = LINK_OF(l, struct run, of_worker);
         next = l->next;
-        if (r->phase == PHASE_RUNNING)
-            r->jig->cancel(r->jig_run, grace_ms);
+        if (r->life == LIFE_RUNNING)
+            run_step_cancel(r, grace_ms);
         else
             run_drop(r, OUTCOME_LOST, "the worker stopped before it was started");
     }

@@ -3,6 +3,7 @@
  *   worker.c         life, beats, stopping
  *   worker_inbox.c   what each message means for what is held
  *   worker_run.c     one run: start, deadline, end
+ *   worker_step.c    what a run starts one after the other: a test, the task, a test
  *   worker_log.c     its output, gathered into LOG messages
  *   worker_memory.c  tasks known, results not yet acknowledged
  *   worker_document.c documents that messages name: asked for once, kept while there is room
@@ -92,16 +93,23 @@ struct document {
 enum { RUN_DOCUMENTS = 2 }; /* under, over */
 
 /* QUEUED, BEHIND or FETCHING -> RUNNING -> ENDED; unstarted ones may end too. */
-enum run_phase {
-    PHASE_QUEUED,
-    PHASE_BEHIND,   /* an earlier run of the same task has not ended */
-    PHASE_FETCHING, /* a document is on its way */
-    PHASE_RUNNING,
-    PHASE_ENDED,
+enum run_life {
+    LIFE_QUEUED,
+    LIFE_BEHIND,   /* an earlier run of the same task has not ended */
+    LIFE_FETCHING, /* a document is on its way */
+    LIFE_RUNNING,
+    LIFE_ENDED,
 };
 struct output_stream {
     struct buf text;
     size_t seen_bytes; /* against the cap */
+};
+/* A test of a task, run by the jig shell before or after it. */
+struct run_test {
+    struct task_request req; /* params NULL: there is no such test */
+    struct str cmd;
+    uint64_t timeout_ms; /* 0: that of the attempt */
+    uint32_t tries, tried;
 };
 struct run { /* one (attempt, ask) held */
     struct worker *w;
@@ -109,18 +117,28 @@ struct run { /* one (attempt, ask) held */
     struct link of_task, of_worker; /* of_worker: all held, later the graves */
     struct link queued;             /* in w->queue while QUEUED */
     struct link dirty;              /* in w->dirty while output waits to be sent */
-    enum run_phase phase;
+    enum run_life life;
     bool cancelled; /* by the server or by a later run, not by our own stopping */
     bool timed_out, truncated;
     struct document *documents[RUN_DOCUMENTS]; /* NULL: none */
     const struct jig *jig;
-    struct jig_run *jig_run;
     struct jig_env env;
     struct task_request req;
     struct arena *mem; /* of req's values; NULL before the start */
     struct loop_timer *deadline;
     uint64_t started_ms;
-    struct output_stream out[2]; /* stdout, stderr */
+    struct run_test pre, post;
+    enum phase phase;           /* of the step that runs, or comes next */
+    const struct jig *step_jig; /* of the step that runs or ran last, with its jig's state */
+    struct jig_run *step_run;
+    bool step_on;                  /* started, and not finished */
+    uint32_t steps;                /* started so far */
+    struct link turning;           /* in w->turning between two steps */
+    struct loop_timer *test_timer; /* of the test that runs */
+    bool test_late;                /* it was told to end by that */
+    struct jig_result done;        /* of the task, while its test runs; without what it returned, */
+    struct buf returns, gone;      /* which is here until it is known whether it counts */
+    struct output_stream out[2];   /* stdout, stderr */
     struct taskmsg msg;
     char bytes[]; /* of msg's strings */
 };
@@ -136,7 +154,7 @@ struct worker {
     struct loop_timer *beat, *log_timer;
     struct u64map tasks; /* task -> struct known */
     struct link idle;    /* longest idle first */
-    struct link held, queue, dirty, graves, unacked;
+    struct link held, queue, turning, dirty, graves, unacked;
     struct strmap documents;                     /* digest -> struct document */
     struct link documents_idle;                  /* longest idle first */
     struct link documents_asked;                 /* not here yet, longest asked for first */
@@ -171,14 +189,29 @@ struct run *run_new(struct worker *w, struct known *k, const struct taskmsg *m);
 void run_cancel(struct run *r, uint64_t grace_ms);
 /* Ends a run that was not started, with this outcome. */
 void run_drop(struct run *r, enum outcome outcome, const char *text);
-/* Starts what is queued while there is room. */
+/* Goes on with runs that are between two steps, starts what is queued while there is room.  Not
+ * from within a jig's finish. */
 void runs_pump(struct worker *w);
+/* Ends a run that was started.  What the task returned is in r->returns and r->gone. */
+void run_end(struct run *r, const struct jig_result *res);
+/* That its jig, or something before it, did not come to a result by itself. */
+void run_end_error(struct run *r, enum outcome outcome, const struct err *e);
 void runs_bury(struct worker *w);
 void run_free(struct run *r);
 
 /* A document has come, or never will: who waited for it is queued, or answered "not yet". */
 void runs_document_came(struct worker *w, struct document *d);
 void runs_document_missing(struct worker *w, struct document *d);
+
+/* worker_step.c */
+/* What the message says of tests, into r->pre and r->post; r->req is complete, texts go to r->mem.
+ */
+int run_tests_read(struct run *r, struct err *e);
+void run_steps_begin(struct run *r); /* the first one; may end the run */
+void run_step_next(struct run *r);   /* it was in w->turning; may end the run */
+void run_step_finished(void *run, const struct jig_result *res); /* for struct jig_env */
+void run_step_cancel(struct run *r, uint64_t grace_ms);
+void run_steps_done(struct run *r);
 
 /* worker_document.c */
 /* For a run of this task; asked for if it is not here. */

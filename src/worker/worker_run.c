@@ -1,9 +1,9 @@
 /* worker_run.c - one run from its message to its result
  *
- * Owns the order of starting, the deadline and the end.  A run leaves the table of held ones in the
- * same step that gives its answer, so the pair (held, unacknowledged) never has a gap that a BEAT
- * could show. A jig's finish may come inside its start, and does so for whole bursts of noops:
- * nothing here starts another run from within finish.
+ * Owns the order of starting, the deadline and the end; what a run starts is worker_step.c.  A run
+ * leaves the table of held ones in the same step that gives its answer, so the pair (held,
+ * unacknowledged) never has a gap that a BEAT could show. A jig's finish may come inside its start,
+ * and does so for whole bursts of noops: nothing here starts another run from within finish.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
@@ -11,7 +11,6 @@
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "model/sight.h"
 #include "worker/worker_i.h"
 
 static struct arena *arena_borrow(struct worker *w)
@@ -37,8 +36,8 @@ static void arena_return(struct worker *w, struct arena *a)
 /* Texts of a TASK, which must outlive the batch they came in. */
 static struct str *task_texts(struct taskmsg *m, size_t i)
 {
-    struct str *all[] = {&m->jig,    &m->name, &m->node,  &m->address, &m->key,
-                         &m->params, &m->data, &m->under, &m->over,    &m->digest};
+    struct str *all[] = {&m->jig,  &m->name,  &m->node, &m->address, &m->key,   &m->params,
+                         &m->data, &m->under, &m->over, &m->tests,   &m->digest};
     return i < sizeof all / sizeof all[0] ? all[i] : NULL;
 }
 
@@ -53,8 +52,8 @@ static bool has_documents(const struct run *r)
 /* It is the first run of its task: it starts when there is room and it has what it needs. */
 static void enqueue(struct run *r)
 {
-    r->phase = has_documents(r) ? PHASE_QUEUED : PHASE_FETCHING;
-    if (r->phase == PHASE_QUEUED)
+    r->life = has_documents(r) ? LIFE_QUEUED : LIFE_FETCHING;
+    if (r->life == LIFE_QUEUED)
         link_append(&r->w->queue, &r->queued);
 }
 
@@ -78,9 +77,10 @@ struct run *run_new(struct worker *w, struct known *k, const struct taskmsg *m)
     r->msg = copy;
     link_init(&r->queued);
     link_init(&r->dirty);
+    link_init(&r->turning);
     r->documents[0] = document_use(w, copy.under, &r->msg);
     r->documents[1] = document_use(w, copy.over, &r->msg);
-    r->phase = PHASE_BEHIND;
+    r->life = LIFE_BEHIND;
     if (link_empty(&k->runs))
         enqueue(r);
     link_append(&k->runs, &r->of_task);
@@ -93,8 +93,7 @@ void run_free(struct run *r)
 {
     link_remove(&r->of_worker);
     link_remove(&r->dirty);
-    if (r->jig_run)
-        r->jig->free(r->jig_run);
+    run_steps_done(r);
     loop_timer_free(r->deadline);
     arena_return(r->w, r->mem);
     for (size_t i = 0; i < RUN_DOCUMENTS; i++)
@@ -114,11 +113,11 @@ void runs_bury(struct worker *w)
 static void leave(struct run *r)
 {
     struct worker *w = r->w;
-    if (r->phase == PHASE_RUNNING)
+    if (r->life == LIFE_RUNNING)
         w->n.running--;
     else
         w->n.queued--;
-    r->phase = PHASE_ENDED;
+    r->life = LIFE_ENDED;
     link_remove(&r->queued);
     link_remove(&r->of_task);
     link_remove(&r->of_worker);
@@ -126,7 +125,7 @@ static void leave(struct run *r)
     if (link_empty(&r->known->runs))
         return;
     struct run *next = LINK_OF(r->known->runs.next, struct run, of_task);
-    if (next->phase == PHASE_BEHIND)
+    if (next->life == LIFE_BEHIND)
         enqueue(next);
 }
 
@@ -142,7 +141,7 @@ static void give(struct run *r, struct taskmsg *result)
 void run_drop(struct run *r, enum outcome outcome, const char *text)
 {
     struct taskmsg result = {.outcome = outcome, .exit_code = -1, .text = str_of(text)};
-    assert(r->phase != PHASE_RUNNING);
+    assert(r->life != LIFE_RUNNING);
     give(r, &result);
 }
 
@@ -151,7 +150,7 @@ void runs_document_came(struct worker *w, struct document *d)
     for (struct link *l = w->held.next; l != &w->held; l = l->next) {
         struct run *r = LINK_OF(l, struct run, of_worker);
         bool waits = r->documents[0] == d || r->documents[1] == d;
-        if (waits && r->phase == PHASE_FETCHING)
+        if (waits && r->life == LIFE_FETCHING)
             enqueue(r);
     }
     runs_pump(w);
@@ -178,62 +177,47 @@ static enum outcome final_outcome(const struct run *r, enum outcome said)
     return said;             /* OK included: it got there before we could stop it */
 }
 
-/* What a run returned, as far as it had not been sent so: a value that only passed through is not
- * its own, and must not outlive a change of it elsewhere. */
-static void write_returns(const struct run *r, const struct jig_result *res, struct buf *returns,
-                          struct buf *gone)
+/* The result, with this text unless it ran out of time. */
+static void end_with(struct run *r, const struct jig_result *res, const char *text)
 {
-    SCOPED_ARENA(mem);
-    struct sight_wall wall = sight_wall(r->req.data, res->returns, &mem);
-    if (wall.doc)
-        json_write(returns, wall.doc, 0);
-    if (!res->whole || wall.gone.n == 0)
-        return;
-    struct jsonw w;
-    jsonw_init(&w, gone);
-    jsonw_list(&w);
-    for (uint32_t i = 0; i < wall.gone.n; i++) {
-        jsonw_list(&w);
-        for (uint32_t k = 0; k < wall.gone.at[i].n; k++)
-            jsonw_str(&w, wall.gone.at[i].keys[k]);
-        jsonw_end(&w);
-    }
-    jsonw_end(&w);
-}
-
-static void on_finish(void *ctx, const struct jig_result *res)
-{
-    struct run *r = ctx;
-    struct buf returns = {0}, gone = {0};
-    char text[sizeof res->text + 64];
+    char late[96];
+    bool tested = r->pre.req.params || r->post.req.params;
     struct taskmsg result = {.outcome = final_outcome(r, res->outcome),
+                             .phase = tested ? r->phase : PHASE_NONE,
                              .exit_code = res->exit_code,
                              .again_ms = res->again_ms,
                              .ran_ms = loop_now_ms(r->w->loop) - r->started_ms,
-                             .truncated = res->truncated || r->truncated};
-    assert(r->phase == PHASE_RUNNING);
+                             .truncated = res->truncated || r->truncated,
+                             .returns = buf_str(&r->returns),
+                             .gone = buf_str(&r->gone)};
+    assert(r->life == LIFE_RUNNING);
     run_log_flush(r, true);
-    write_returns(r, res, &returns, &gone);
-    result.returns = buf_str(&returns);
-    result.gone = buf_str(&gone);
-    if (result.outcome == OUTCOME_TIMEOUT)
-        snprintf(text, sizeof text, "ran longer than %llu ms",
-                 (unsigned long long)r->msg.timeout_ms);
-    else
-        snprintf(text, sizeof text, "%s", res->text);
-    result.text = str_of(text);
+    snprintf(late, sizeof late, "ran longer than %llu ms%s%s",
+             (unsigned long long)r->msg.timeout_ms, tested ? ", until its " : "",
+             phase_name(result.phase));
+    result.text = str_of(result.outcome == OUTCOME_TIMEOUT ? late : text);
     give(r, &result);
-    buf_done(&returns);
-    buf_done(&gone);
     if (r->deadline)
         loop_timer_stop(r->deadline);
+}
+
+void run_end(struct run *r, const struct jig_result *res)
+{
+    end_with(r, res, res->text);
+}
+
+void run_end_error(struct run *r, enum outcome outcome, const struct err *e)
+{
+    char text[sizeof e->at + sizeof e->text + 4];
+    snprintf(text, sizeof text, "%s%s%s", e->at, e->at[0] ? ": " : "", e->text);
+    end_with(r, &(struct jig_result){.outcome = outcome, .exit_code = -1}, text);
 }
 
 static void on_deadline(void *arg)
 {
     struct run *r = arg;
     r->timed_out = true;
-    r->jig->cancel(r->jig_run, r->msg.grace_ms);
+    run_step_cancel(r, r->msg.grace_ms);
 }
 
 /* What the task sees is what is in the message with the documents under and over it; programs get
@@ -288,15 +272,18 @@ static int examine(struct run *r, struct err *e)
                        r->msg.jig.s);
     r->mem = arena_borrow(r->w);
     int rc = parse_texts(r, e);
-    return rc < 0 ? rc : r->jig->check(r->req.params, e);
+    if (rc == 0)
+        rc = r->jig->check(r->req.params, e);
+    return rc < 0 || r->msg.no_op ? rc : run_tests_read(r, e);
 }
 
-static void answer_error(struct run *r, enum outcome outcome, const struct err *e)
+/* Nothing is started: what the jig would do is told, if it can tell. */
+static void preview(struct run *r)
 {
-    char text[sizeof e->at + sizeof e->text + 4];
-    snprintf(text, sizeof text, "%s%s%s", e->at, e->at[0] ? ": " : "", e->text);
-    struct taskmsg result = {.outcome = outcome, .exit_code = -1, .text = str_of(text)};
-    give(r, &result);
+    struct jig_result res = {.outcome = OUTCOME_OK, .text = "no-op: not run"};
+    if (r->jig->preview)
+        r->jig->preview(&r->env, &r->req, &res);
+    run_end(r, &res);
 }
 
 static void start(struct run *r)
@@ -308,22 +295,22 @@ static void start(struct run *r)
                               .runner = w->runner,
                               .max_output_bytes = w->max_output_bytes,
                               .log = run_log,
-                              .finish = on_finish,
+                              .finish = run_step_finished,
                               .ctx = r};
     link_remove(&r->queued);
-    r->phase = PHASE_RUNNING;
+    r->life = LIFE_RUNNING;
     w->n.queued--;
     w->n.running++;
-    if (examine(r, &e) < 0) {
-        answer_error(r, OUTCOME_REFUSED, &e);
-        return;
-    }
     r->started_ms = loop_now_ms(w->loop);
-    if (r->jig->start(&r->env, &r->req, &r->jig_run, &e) < 0) {
-        answer_error(r, OUTCOME_FAILED, &e);
+    if (examine(r, &e) < 0) {
+        run_end_error(r, OUTCOME_REFUSED, &e);
         return;
     }
-    if (r->phase == PHASE_RUNNING && r->msg.timeout_ms) {
+    if (r->msg.no_op)
+        preview(r);
+    else
+        run_steps_begin(r);
+    if (r->life == LIFE_RUNNING && r->msg.timeout_ms) {
         r->deadline = loop_timer_new(w->loop, on_deadline, r);
         loop_timer_at(r->deadline, r->started_ms + r->msg.timeout_ms);
     }
@@ -331,10 +318,18 @@ static void start(struct run *r)
 
 void runs_pump(struct worker *w)
 {
-    while (w->n.running < w->capacity && !link_empty(&w->queue)) {
-        struct run *r = LINK_OF(w->queue.next, struct run, queued);
-        start(r);
-        if (r->phase == PHASE_ENDED)
+    for (;;) {
+        struct run *r;
+        if (!link_empty(&w->turning)) {
+            r = LINK_OF(w->turning.next, struct run, turning);
+            run_step_next(r);
+        } else if (w->n.running < w->capacity && !link_empty(&w->queue)) {
+            r = LINK_OF(w->queue.next, struct run, queued);
+            start(r);
+        } else {
+            return;
+        }
+        if (r->life == LIFE_ENDED)
             run_free(r); /* its jig has returned: no need to wait for the hook */
     }
 }
@@ -342,11 +337,11 @@ void runs_pump(struct worker *w)
 void run_cancel(struct run *r, uint64_t grace_ms)
 {
     r->cancelled = true;
-    if (r->phase != PHASE_RUNNING) {
+    if (r->life != LIFE_RUNNING) {
         run_drop(r, OUTCOME_CANCELLED, "cancelled before it was started");
         return;
     }
     if (r->deadline) /* it is being ended already, and the answer is to say why */
         loop_timer_stop(r->deadline);
-    r->jig->cancel(r->jig_run, grace_ms);
+    run_step_cancel(r, grace_ms);
 }

@@ -168,6 +168,10 @@ class Scenario:
         kept = api.call("role_store", role).json
         self.tap.ok(kept["role"] == role and kept["store"] == {}, "role_store: nothing is kept yet", kept)
         api.refuse("role_store", ("no-such-role",), 404, "a role that does not exist")
+        files = api.call("catalog_files").json
+        self.tap.ok(self.fake or files["files"] == catalog_files(self.args.catalog), "catalog_files: as they were loaded")
+        api.refuse("catalog_files", (), 400, "a deployment that is not there", "?deployment",
+                   query={"deployment": "nobody"})
         jig = "script" if self.fake else "test"
         rev = api.call("jig_get", jig).json["rev"]
         off = api.call("jig_patch", jig, body={"active": False}, match=f'"{rev}"').json
@@ -234,6 +238,43 @@ class Scenario:
         got = api.call("pool_get", "contract-made")
         api.call("pool_put", "contract-made", body={"size": 4}, match=got.headers["ETag"], want=200)
 
+    def overlays(self):
+        """What lies over task graphs, of a barclamp and of a deployment alike."""
+        api = self.api
+        for noun, name in (("barclamp", "core" if self.fake else "contract"), ("deployment", "contract")):
+            get, put = f"{noun}_tasks", f"{noun}_tasks_set"
+            before = api.call(get, name).json
+            tasks = [{"id": f"of-{noun}", "type": "shell", "role": "*", "parameters": {"cmd": "true"}}]
+            rev = "*" if self.fake else f'"{before["version"]}"'
+            api.call(put, name, body={"tasks": tasks, "dry_run": True}, match=rev, note="dry")
+            made = api.call(put, name, body={"tasks": tasks, "message": "the first"}, match=rev)
+            got = api.call(get, name)
+            if not self.fake:
+                self.tap.ok(before["version"] == 0 and before["tasks"] == [], f"{get}: nothing at first", before)
+                self.tap.ok(made.json["version"] == 1 and made.json["changed"] and made.headers["ETag"] == '"1"',
+                            f"{put}: version 1", made.json)
+                self.tap.ok(got.json["tasks"] == tasks and got.json["message"] == "the first", f"{get}: as it was set",
+                            got.json)
+                api.refuse(put, (name,), 412, "a stale revision", body={"tasks": []}, headers={"If-Match": '"0"'})
+                text = "- id: of-contract\n  type: shell\n  requires: [of-contrac]\n"
+                bad = api.refuse(put, (name,), 422, "an id that nobody has", body={"text": text},
+                                 headers={"If-Match": "*"})
+                self.tap.ok(bad.json["pointer"].endswith(":3:14") and "requires" in bad.json["line"],
+                            f"{put}: with line and column", bad.json)
+                api.refuse(put, (name,), 400, "neither tasks nor text", body={}, headers={"If-Match": "*"})
+                api.refuse(put, (name,), 400, "tasks that are no list", body={"text": "{}"}, headers={"If-Match": "*"})
+                api.refuse(get, (name,), 404, "a version that is not there", "?version", query={"version": 9})
+                same = api.send(api.operations[get], (name,), headers={"If-None-Match": got.headers["ETag"]})
+                self.tap.ok(same.status == 304, f"{get}: 304 if it is known")
+            whole = api.call(get, name, query={"merged": "true", "graph": "default"}).json
+            self.tap.ok(self.fake or f"of-{noun}" in [t["id"] for t in whole["tasks"]], f"{get}: merged", whole)
+            api.call(put, name, body={"text": "[]\n", "graph": "default"}, match=got.headers["ETag"], note="taken away")
+            versions = api.call(f"{noun}_tasks_versions", name).json["items"]
+            diff = api.call(f"{noun}_tasks_diff", name, query={} if self.fake else {"from": 1, "to": 2}).json
+            if not self.fake:
+                self.tap.ok([v["version"] for v in versions] == [2, 1], f"{noun}_tasks_versions: newest first", versions)
+                self.tap.ok([t["id"] for t in diff["removed"]] == [f"of-{noun}"], f"{noun}_tasks_diff: by id", diff)
+
     def graph(self):
         api = self.api
         where = "contract" if self.fake else "contract-graph"
@@ -267,6 +308,12 @@ class Scenario:
         self.ended(done, "succeeded")
         api.call("operation_get", done)
         api.call("operation_list", query={"state": "succeeded"})
+        ran = api.call("operation_history", done, query={"all": "true", "limit": 2}).json
+        if not self.fake:
+            self.tap.ok(ran["items"], "operation_history: what ran in it", ran)
+        api.refuse("operation_history", (done,), 400, "a flag that is none", query={"failed": "maybe"})
+        line = api.call("operation_timeline", done).json
+        self.tap.ok(not line["truncated"], "operation_timeline: all of it", line)
         noderole = self.noderole_of("contract-well", NODES[0])
         got = api.call("noderole_get", noderole)
         api.call("noderole_data", noderole, body={"size": 6}, match=got.headers["ETag"])
@@ -489,7 +536,7 @@ class Scenario:
 def run(args, tap, url, token, process=None):
     scenario = Scenario(Api(url, token, tap), args)
     scenario.process = process
-    for step in (scenario.server, scenario.token, scenario.catalog, scenario.inventory, scenario.work,
+    for step in (scenario.server, scenario.token, scenario.catalog, scenario.inventory, scenario.overlays, scenario.work,
                  scenario.graph, scenario.wanting, scenario.trouble, scenario.uncertain, scenario.suspicion, scenario.events, scenario.teardown,
                  scenario.wrong, scenario.complete):
         print(f"# {step.__name__}", flush=True)

@@ -195,6 +195,57 @@ static void once_cut(enum outcome o)
     rig_done(&r);
 }
 
+/* Why a task has failed, by the phase in which its attempt ended, and what is kept of it. */
+static void phases(enum phase phase, enum outcome o, const char *want)
+{
+    struct rig r;
+    rig_init(&r, 1);
+    rig_plan(&r, RIG_OP, "a@1");
+    struct event ev = rig_result(&r, "a", o);
+    ev.phase = (uint8_t)phase;
+    rig_step(&r, ev);
+    is_text(rig_tasks(&r, "a"), want, "%s in \"%s\": %s", outcome_name(o), phase_name(phase), want);
+    is_int(r.fx.attempts.n, 1, "its attempt ends");
+    is_int(r.fx.attempts.at[0].row.phase, phase, "in that phase");
+    rig_done(&r);
+}
+
+static void phases_retried(void)
+{
+    struct rig r;
+    rig_init(&r, 1);
+    rig_def(&r, (struct plan_def){.retries = 1});
+    rig_plan(&r, RIG_OP, "a@1=1");
+    struct event ev = rig_result(&r, "a", OUTCOME_FAILED);
+    ev.phase = PHASE_COUNT;
+    is_int(rig_try(&r, ev), -ERR_NOT_FOUND, "there is no such phase");
+    ev.phase = PHASE_TEST_PRE;
+    rig_step(&r, ev);
+    is_text(rig_started(&r), "a", "a task whose test failed is tried again");
+    ev = rig_result(&r, "a", OUTCOME_FAILED);
+    ev.phase = PHASE_TEST_POST;
+    rig_step(&r, ev);
+    is_text(rig_tasks(&r, "a"), "FAILED:test-post", "until its budget is used up");
+    rig_done(&r);
+}
+
+/* In its first test it had not begun, so nobody need be asked what it has done. */
+static void once_cut_before(enum outcome o)
+{
+    struct rig r;
+    rig_init(&r, 1);
+    rig_def(&r, (struct plan_def){.repeat = REPEAT_ONCE});
+    rig_plan(&r, RIG_OP, "a@1=1");
+    struct event ev = rig_result(&r, "a", o);
+    ev.phase = PHASE_TEST_PRE;
+    rig_step(&r, ev);
+    is_text(rig_tasks(&r, "a"), "FAILED:timeout", "once, %s in its first test: it never began",
+            outcome_name(o));
+    is_int(rig_try(&r, (struct event){.kind = EVENT_RETRY_TASK, .id = rig_task(&r, "a")}), 0,
+           "once, %s: it may be tried again", outcome_name(o));
+    rig_done(&r);
+}
+
 static void once_superseded_and_lost(void)
 {
     struct rig r;
@@ -242,6 +293,15 @@ int main(void)
     lost(REPEAT_ONCE, "FAILED:uncertain");
     once_cut(OUTCOME_TIMEOUT);
     once_cut(OUTCOME_CANCELLED);
+    phases(PHASE_NONE, OUTCOME_FAILED, "FAILED:exit");
+    phases(PHASE_TASK, OUTCOME_FAILED, "FAILED:exit");
+    phases(PHASE_TEST_PRE, OUTCOME_FAILED, "FAILED:test-pre");
+    phases(PHASE_TEST_POST, OUTCOME_FAILED, "FAILED:test-post");
+    phases(PHASE_TEST_PRE, OUTCOME_TIMEOUT, "FAILED:timeout");
+    phases(PHASE_TEST_POST, OUTCOME_OK, "DONE");
+    phases_retried();
+    once_cut_before(OUTCOME_TIMEOUT);
+    once_cut_before(OUTCOME_CANCELLED);
     once_superseded_and_lost();
     resolve(RESOLVE_DONE, "DONE:resolved", "b", "running retry");
     resolve(RESOLVE_FAILED, "FAILED:resolved", "", "failed dependency");

@@ -332,6 +332,32 @@ int server_task_attempts(struct server *s, const struct server_call *c, struct s
     return rc < 0 ? rc : fake_list(s, c, FAKE_ATTEMPTS, r);
 }
 
+int server_operation_history(struct server *s, const struct server_call *c, struct server_reply *r,
+                             struct err *e)
+{
+    int rc = fake_begin_on(s, c, "operation_history", FAKE_OPERATIONS, "operation", NULL, e);
+    return rc < 0 ? rc : fake_list(s, c, FAKE_HISTORY, r);
+}
+
+int server_operation_timeline(struct server *s, const struct server_call *c, struct server_reply *r,
+                              struct err *e)
+{
+    int rc = fake_begin_on(s, c, "operation_timeline", FAKE_OPERATIONS, "operation", NULL, e);
+    if (rc < 0)
+        return rc;
+    struct value *v = value_map(c->mem);
+    value_put_int(c->mem, v, "operation", 1);
+    value_put_text(c->mem, v, "from", FAKE_NOW);
+    value_put_text(c->mem, v, "to", FAKE_NOW);
+    value_put_int(c->mem, v, "span_ms", 0);
+    value_set(c->mem, v, "nodes", value_list(c->mem));
+    value_set(c->mem, v, "critical", value_list(c->mem));
+    value_put_bool(c->mem, v, "truncated", false);
+    r->body = v;
+    r->live = true;
+    return 0;
+}
+
 int server_why(struct server *s, const struct server_call *c, struct server_reply *r, struct err *e)
 {
     if (!strncmp(c->id[1], "nobody", 6) || !strcmp(c->id[1], "4000000000"))

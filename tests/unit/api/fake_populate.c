@@ -50,7 +50,8 @@ void fake_populate(struct server *s)
         "{\"id\":1,\"kind\":\"bind\",\"title\":\"\",\"actor\":\"root\",\"class\":\"normal\","
         "\"state\":\"succeeded\",\"reason\":\"\",\"held\":false,\"created_at\":\"" FAKE_NOW
         "\",\"ended_at\":null,\"progress\":{\"total\":1,\"done\":1,\"running\":0,\"failed\":0,"
-        "\"waiting\":0,\"ready\":0,\"pending\":0,\"cancelled\":0,\"skipped\":0},"
+        "\"waiting\":0,\"ready\":0,\"pending\":0,\"cancelled\":0,\"skipped\":0,"
+        "\"weight_done\":1,\"weight_total\":1,\"percent\":100},"
         "\"eta_ms\":null,\"rev\":1}");
     fake_row_add(s, FAKE_TASKS,
                  "{\"id\":1,\"name\":\"install\",\"noderole\":1,\"role\":\"web\","
@@ -61,8 +62,13 @@ void fake_populate(struct server *s)
     fake_row_add(s, FAKE_SNAPSHOTS, fake_snapshot_text);
     fake_row_add(s, FAKE_ATTEMPTS,
                  "{\"task\":1,\"number\":1,\"node\":\"n1.example.org\",\"generation\":1,"
-                 "\"outcome\":\"ok\",\"exit_code\":0,\"started_at\":\"" FAKE_NOW
+                 "\"outcome\":\"ok\",\"phase\":\"\",\"exit_code\":0,\"started_at\":\"" FAKE_NOW
                  "\",\"ended_at\":\"" FAKE_NOW "\",\"asks\":0,\"note\":\"\",\"superseded\":false}");
+    fake_row_add(s, FAKE_HISTORY,
+                 "{\"task\":1,\"name\":\"install\",\"role\":\"web\",\"node\":\"n1.example.org\","
+                 "\"state\":\"DONE\",\"number\":1,\"started_at\":\"" FAKE_NOW
+                 "\",\"ended_at\":\"" FAKE_NOW
+                 "\",\"ran_ms\":0,\"outcome\":\"ok\",\"exit_code\":0,\"note\":null}");
     fake_row_add(s, FAKE_WORKERS,
                  "{\"name\":\"w1\",\"capacity\":8,\"running\":0,\"jigs\":[\"script\"],"
                  "\"last_seen_ms\":5}");

@@ -49,6 +49,13 @@ static void wants_write(struct buf *b, const struct catalog *c, const char *labe
     buf_puts(b, n ? "\n" : "");
 }
 
+static void test_write(struct buf *b, const char *name, const struct graph_test *t)
+{
+    if (t->cmd.n)
+        buf_printf(b, "        %s: %s, timeout %llu, retries %u\n", name, t->cmd.s,
+                   (unsigned long long)t->timeout_ms, t->retries);
+}
+
 static void action_write(struct buf *b, const struct catalog *c, const struct catalog_action *a)
 {
     buf_printf(b, "    %s:\n", a->name.s);
@@ -71,6 +78,8 @@ static void action_write(struct buf *b, const struct catalog *c, const struct ca
         buf_puts(b, "\n        ");
         json_write_canonical(b, t->params);
         buf_puts(b, "\n");
+        test_write(b, "test_pre", &t->test_pre);
+        test_write(b, "test_post", &t->test_post);
     }
 }
 

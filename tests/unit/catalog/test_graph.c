@@ -558,6 +558,89 @@ static void test_overlays(void)
     end(&f);
 }
 
+/* --- overlays as files --- */
+
+static const char *const stacked[] = {
+    "a/barclamp.yaml",
+    "barclamp: a\n",
+    "b/barclamp.yaml",
+    "barclamp: b\nlenient: true\ngraphs: {requires: same-node}\n",
+    "a/graphs/a.yaml",
+    "- {id: one, type: noop, role: x}\n- {id: two, type: noop, role: x}\n",
+    "b/graphs/b.yaml",
+    "- {id: three, type: noop, role: x}\n",
+    "b/graph_overlays/1.yaml",
+    "- {id: new, type: noop, role: x}\n- {id: one, type: shell, role: x}\n",
+    "a/graph_overlays/2.yaml",
+    "- {id: three, type: shell, role: x, ghost: 1}\n"
+    "- {id: new, type: shell, role: x}\n",
+    "a/graph_overlays/g/1.yaml",
+    "- {id: one, type: rsync, role: x}\n",
+};
+
+static int stack_load(const char *const *pairs, size_t n, struct fixture *f)
+{
+    struct catalog_file files[16];
+    for (size_t i = 0; i < n / 2; i++)
+        files[i] = (struct catalog_file){str_of(pairs[2 * i]), str_of(pairs[2 * i + 1])};
+    struct catalog_source source = {files, n / 2};
+    *f = (struct fixture){0};
+    f->code = catalog_load(&source, NULL, 1, &f->report, &f->c, &f->e);
+    f->g = f->code ? NULL : catalog_graph_get(f->c, str_of("default"));
+    return f->code;
+}
+
+static void test_overlay_files(void)
+{
+    static const struct {
+        const char *path, *text, *at, *says;
+        enum errcode code;
+    } bad[] = {
+        {"a/graph_overlays/3.yaml", "- {id: one, type: noop, requires: [tow]}\n",
+         "a/graph_overlays/3.yaml:1:36", "\"tow\"", ERR_UNKNOWN_NAME},
+        {"a/graph_overlays/3.yaml", "- {id: one, type: noop}\n- {id: one, type: noop}\n",
+         "a/graph_overlays/3.yaml:2:3", "one", ERR_EXISTS},
+        {"a/graph_overlays/3.yaml", "{id: one}\n", "a/graph_overlays/3.yaml:1:1", "list",
+         ERR_INVALID},
+        {"a/graph_overlays/3.yaml", "", "a/graph_overlays/3.yaml", "nothing", ERR_INVALID},
+        {"c/graph_overlays/3.yaml", "[]\n", "c/graph_overlays/3.yaml:1:1", "barclamp.yaml",
+         ERR_INVALID},
+        {"a/graph_overlays/A/3.yaml", "[]\n", "a/graph_overlays/A/3.yaml:1:1", "name of a graph",
+         ERR_INVALID},
+    };
+    enum { PAIRS = sizeof stacked / sizeof *stacked };
+    const char *more[PAIRS + 2];
+    struct fixture f;
+
+    is_int(stack_load(stacked, PAIRS, &f), 0, "files that lie on each other: %s", f.e.text);
+    if (f.g) {
+        static const char *const order[] = {"three", "new", "one", "two"};
+        is_int(f.g->n_vertices, 4, "vertices by id");
+        for (uint32_t i = 0; i < 4 && i < f.g->n_vertices; i++)
+            is_text(f.g->vertices[i].id.s, order[i], "the topmost first");
+        is_text(vertex(&f, "new")->type.s, "shell", "the highest name counts");
+        is_text(vertex(&f, "one")->type.s, "shell", "over what the catalog has");
+        ok(vertex(&f, "three")->same_node && vertex(&f, "new")->same_node &&
+               !vertex(&f, "one")->same_node,
+           "each is meant as the lowest of its id");
+        is_text(f.c->files[vertex(&f, "three")->where.file].s, "a/graph_overlays/2.yaml",
+                "and has its place");
+        ok(catalog_graph_get(f.c, str_of("g")), "another graph is another");
+        has_text(f.report.entries.n ? f.report.entries.at[0].err.at : "",
+                 "a/graph_overlays/2.yaml:1:", "lenient where what it replaces is");
+    }
+    end(&f);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        memcpy(more, stacked, sizeof stacked);
+        more[PAIRS] = bad[i].path;
+        more[PAIRS + 1] = bad[i].text;
+        is_int(stack_load(more, PAIRS + 2, &f), -(int)bad[i].code, "%s is refused", bad[i].text);
+        is_text(f.e.at, bad[i].at, "where");
+        has_text(f.e.text, bad[i].says, "what");
+        end(&f);
+    }
+}
+
 int main(void)
 {
     test_fields();
@@ -568,6 +651,7 @@ int main(void)
     test_cross_values();
     test_plain();
     test_overlays();
+    test_overlay_files();
     test_many();
     test_many_graphs();
     return tap_done();

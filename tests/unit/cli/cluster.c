@@ -28,6 +28,20 @@
     "{\"id\":4,\"deployment\":\"prod\",\"number\":2,\"state\":\"committed\",\"author\":\"ann\","   \
     "\"message\":\"bind 2 noderoles in prod\",\"catalog\":3,\"operation\":7,\"entries\":12,"       \
     "\"created_at\":null,\"ended_at\":null}"
+#define OVERLAY_HEAD                                                                               \
+    "{\"deployment\":\"prod\",\"barclamp\":null,\"graph\":\"default\",\"version\":2,"              \
+    "\"author\":\"ann\",\"created_at\":\"2023-11-14T22:13:00.000Z\",\"message\":\"wait\","
+#define OVERLAY                                                                                    \
+    OVERLAY_HEAD "\"merged\":false,\"tasks\":[{\"id\":\"a\",\"type\":\"stage\"}],"                 \
+                 "\"text\":\"# ours\\n- {id: a, type: stage}\",\"rev\":2}"
+#define OVERLAY_SET                                                                                \
+    OVERLAY_HEAD "\"merged\":false,\"tasks\":[{\"id\":\"a\",\"type\":\"stage\"}],\"text\":\"\","   \
+                 "\"rev\":3,\"changed\":true,\"report\":[{\"severity\":\"warning\","               \
+                 "\"at\":\"deployment_tasks of prod:1:3\",\"text\":\"doubtful\"}]}"
+#define OVERLAY_DIFF                                                                               \
+    "{\"graph\":\"default\",\"from\":1,\"to\":2,\"added\":[{\"id\":\"new\",\"after\":{}}],"        \
+    "\"removed\":[{\"id\":\"old\",\"before\":{}}],\"changed\":[{\"id\":\"a\",\"keys\":[\"role\"]," \
+    "\"before\":{\"id\":\"a\",\"role\":\"x\"},\"after\":{\"id\":\"a\",\"role\":\"y\"}}]}"
 #define WORKER                                                                                     \
     "{\"name\":\"w1\",\"capacity\":64,\"running\":3,\"jigs\":[\"ssh\",\"noop\"],"                  \
     "\"last_seen_ms\":4100}"
@@ -54,6 +68,18 @@ static const struct {
     {"GET /v1/catalog/generations", 200, LIST(CATALOG)},
     {"GET /v1/barclamps", 200,
      LIST("{\"name\":\"site\",\"version\":\"1\",\"description\":\"ours\",\"roles\":[\"web\"]}")},
+    {"GET /v1/catalog/files", 200,
+     "{\"generation\":7,\"deployment\":null,\"overlays\":[\"site/graph_overlays/000001.yaml\"],"
+     "\"files\":{\"site/barclamp.yaml\":\"barclamp: site\\n\","
+     "\"site/graph_overlays/000001.yaml\":\"- {id: a, type: stage}\\n\"}}"},
+    {"GET /v1/barclamps/site/deployment_tasks", 200, OVERLAY},
+    {"PUT /v1/barclamps/site/deployment_tasks", 200, OVERLAY_SET},
+    {"GET /v1/barclamps/site/deployment_tasks/versions", 200, LIST(OVERLAY_HEAD "\"tasks\":1}")},
+    {"GET /v1/barclamps/site/deployment_tasks/diff", 200, OVERLAY_DIFF},
+    {"GET /v1/deployments/prod/deployment_tasks", 200, OVERLAY},
+    {"PUT /v1/deployments/prod/deployment_tasks", 200, OVERLAY_SET},
+    {"GET /v1/deployments/prod/deployment_tasks/versions", 200, LIST(OVERLAY_HEAD "\"tasks\":1}")},
+    {"GET /v1/deployments/prod/deployment_tasks/diff", 200, OVERLAY_DIFF},
     {"GET /v1/roles", 200, LIST(ROLE)},
     {"GET /v1/roles/web", 200, ROLE},
     {"GET /v1/roles/web/store", 200,
@@ -105,6 +131,8 @@ static const struct {
     {"POST /v1/operations/3/cancel", 202, OPERATION_JSON("cancelled", 1, 0, 0)},
     {"POST /v1/operations/3/retry", 202, OPERATION_JSON("running", 1, 0, 1)},
     {"POST /v1/operations/3/resume", 202, OPERATION_JSON("running", 1, 0, 1)},
+    {"GET /v1/operations/3/history", 200, LIST(HISTORY_JSON)},
+    {"GET /v1/operations/3/timeline", 200, TIMELINE_JSON},
     {"GET /v1/tasks", 200, LIST(TASK_JSON(6, "FAILED", "exit"))},
     {"GET /v1/tasks/5", 200, TASK_JSON(5, "DONE", "")},
     {"GET /v1/tasks/6", 200, TASK_JSON(6, "FAILED", "exit")},

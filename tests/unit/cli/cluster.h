@@ -37,8 +37,25 @@ struct fake *cluster_new(void);
     "\"wake_at\":null}"
 #define ATTEMPT_JSON(n, outcome)                                                                   \
     "{\"task\":6,\"number\":" #n ",\"node\":\"n1\",\"generation\":1,\"outcome\":\"" outcome "\","  \
-    "\"exit_code\":3,\"started_at\":\"2023-11-14T22:13:00.000Z\","                                 \
+    "\"phase\":\"test_pre\",\"exit_code\":3,\"started_at\":\"2023-11-14T22:13:00.000Z\","          \
     "\"ended_at\":\"2023-11-14T22:13:10.000Z\",\"asks\":0,\"note\":null,\"superseded\":false}"
+#define HISTORY_JSON                                                                               \
+    "{\"task\":5,\"name\":\"install\",\"role\":\"web\",\"node\":\"n1\",\"state\":\"DONE\","        \
+    "\"number\":1,\"started_at\":\"2023-11-14T22:13:00.000Z\","                                    \
+    "\"ended_at\":\"2023-11-14T22:13:10.000Z\",\"ran_ms\":10000,\"outcome\":\"failed\","           \
+    "\"exit_code\":3,\"note\":\"no room\"},"                                                       \
+    "{\"task\":6,\"name\":\"start\",\"role\":\"web\",\"node\":\"n1\",\"state\":\"SKIPPED\","       \
+    "\"number\":null,\"started_at\":null,\"ended_at\":null,\"ran_ms\":null,\"outcome\":null,"      \
+    "\"exit_code\":null,\"note\":null}"
+#define TIMELINE_JSON                                                                              \
+    "{\"operation\":3,\"from\":\"2023-11-14T22:12:20.000Z\","                                      \
+    "\"to\":\"2023-11-14T22:12:40.000Z\",\"span_ms\":20000,\"nodes\":[{\"node\":\"n1\","           \
+    "\"items\":[{\"task\":5,\"name\":\"install\",\"attempt\":1,\"outcome\":\"failed\","            \
+    "\"start_ms\":0,\"end_ms\":5000},{\"task\":5,\"name\":\"install\",\"attempt\":2,"              \
+    "\"outcome\":\"ok\",\"start_ms\":10000,\"end_ms\":15000}]},{\"node\":\"n2\","                  \
+    "\"items\":[{\"task\":6,\"name\":\"start\",\"attempt\":1,\"outcome\":\"open\","                \
+    "\"start_ms\":15000,\"end_ms\":null}]}],\"critical\":[{\"task\":5,\"name\":\"install\","       \
+    "\"node\":\"n1\",\"start_ms\":10000,\"end_ms\":15000}],\"truncated\":true}"
 #define STATUS_JSON                                                                                \
     "{\"version\":\"9.9\",\"state\":\"failed\",\"uptime_ms\":276000000,\"group\":10,"              \
     "\"journal\":1000,\"catalog\":7,"                                                              \

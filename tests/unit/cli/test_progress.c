@@ -251,7 +251,7 @@ static void test_lines(void)
     is_text(b.data, "operation 14 failed after 3m12s: 104 of 200 tasks done, 1 failed, 7 cancelled",
             "a failure in one line");
     op = (struct progress_op){
-        .id = 3, .state = "succeeded", .created_ms = -1, .ended_ms = -1, .total = 1};
+        .id = 3, .state = "succeeded", .created_ms = -1, .ended_ms = -1, .percent = -1, .total = 1};
     buf_clear(&b);
     progress_summary(&b, &op);
     is_text(b.data, "operation 3 succeeded: 1 task", "a success in one line");
@@ -262,6 +262,8 @@ static void test_lines(void)
     op.total = 3;
     op.done = 5;
     is_int(progress_percent(&op), 100, "never more than all");
+    op.percent = 17;
+    is_int(progress_percent(&op), 17, "what the server says of the work goes before a count");
     struct progress p = {.ops = &op, .n_ops = 1};
     const struct look look = {.columns = 60, .utf8 = true};
     op = (struct progress_op){.id = 3,
@@ -274,11 +276,17 @@ static void test_lines(void)
                               .cancelled = 3,
                               .created_ms = -1,
                               .ended_ms = -1,
+                              .percent = -1,
                               .eta_ms = 5};
     buf_clear(&b);
     progress_draw(&b, &look, 10, &p, 0);
     has_text(b.data, "operation 3  rerun  cancelled  held\n", "a title is not repeated");
     has_text(b.data, "25%  1/4  3 cancelled\n", "an ended one has no ETA");
+    op.percent = 50;
+    buf_clear(&b);
+    progress_draw(&b, &look, 10, &p, 0);
+    has_text(b.data, "  \u2588\u2588\u2588\u2588\u2588\u2588\u2588\u2588\u2588\u2588\u00b7",
+             "the bar is as long as the work that is done");
 }
 
 int main(void)

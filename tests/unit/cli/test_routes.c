@@ -64,6 +64,8 @@ static const struct {
     {"operation", "cancel", "operation cancel 3", 0},
     {"operation", "retry", "operation retry 3", 0},
     {"operation", "resume", "operation resume 3", 0},
+    {"operation", "history", "operation history 3", 0},
+    {"operation", "timeline", "operation timeline 3", 0},
     {"task", "list", "task list", 0},
     {"task", "show", "task show 6", 0},
     {"task", "retry", "task retry 6", 0},
@@ -83,10 +85,19 @@ static const struct {
     {"pool", "show", "pool show p1", 0},
     {"pool", "set", "pool set p1 --size 4", 0},
     {"barclamp", "list", "barclamp list", 0},
+    {"barclamp", "tasks", "barclamp tasks site", 0},
+    {"barclamp", "tasks-set", "barclamp tasks-set site -", 0},
+    {"barclamp", "tasks-diff", "barclamp tasks-diff site", 0},
+    {"barclamp", "tasks-history", "barclamp tasks-history site", 0},
+    {"deployment", "tasks", "deployment tasks prod", 0},
+    {"deployment", "tasks-set", "deployment tasks-set prod -", 0},
+    {"deployment", "tasks-diff", "deployment tasks-diff prod", 0},
+    {"deployment", "tasks-history", "deployment tasks-history prod", 0},
     {"catalog", "show", "catalog show", 0},
     {"catalog", "load", "catalog load .", 0},
+    {"catalog", "export", "catalog export .exported", 0},
     {"catalog", "history", "catalog history", 0},
-    {"lint", NULL, "lint .", 2},                           /* an empty directory is no catalog */
+    {"lint", NULL, "lint .", 2}, /* an empty directory is no catalog */
     {"plan", NULL, "plan . --nodes nodes.yaml", 2},
     {"import", "crowbar", "import crowbar . imported", 2}, /* nor has it a barclamp */
     {"import", "fuel", "import fuel . imported", 2},       /* nor a task */
@@ -113,6 +124,7 @@ static void template_of(const char *request, struct buf *b)
     static const struct {
         const char *after, *is;
     } names[] = {{"nodes", "{node}"},      {"deployments", "{deployment}"},
+                 {"barclamps", "{barclamp}"},
                  {"roles", "{role}"},      {"jigs", "{jig}"},
                  {"pools", "{pool}"},      {"noderoles", "{id}"},
                  {"operations", "{id}"},   {"tasks", "{id}"},

@@ -87,14 +87,18 @@ static const struct {
      "created   2023-11-14 22:12:20 UTC, 1m00s ago\n"
      "ended     2023-11-14 22:13:10 UTC, 10.0s ago\n"
      "revision  9\n"},
+    {"operation history 3",
+     "TASK  NAME     ROLE  NODE  ATTEMPT  OUTCOME  EXIT  STARTED    RAN  STATE    NOTE\n"
+     "   5  install  web   n1          1  failed      3    20.0s  10.0s  DONE     no room\n"
+     "   6  start    web   n1          -  -           -        -      -  SKIPPED  -\n"},
     {"deployment history prod",
      "NUMBER  STATE      ENTRIES  CATALOG  OPERATION  AUTHOR  AGO  MESSAGE\n"
      "     2  committed       12        3          7  ann       -  bind 2 noderoles in prod\n"},
     {"task list", "ID  TASK     ROLE  NODE  STATE   REASON  OPERATION  ATTEMPT  STARTED\n"
                   " 6  install  web   n1    FAILED  exit            3        2    20.0s\n"},
-    {"task attempts 6", "ATTEMPT  OUTCOME  EXIT  NODE  STARTED  ENDED  ASKS  NOTE\n"
-                        "      1  exit        3  n1      20.0s  10.0s     0  -\n"
-                        "      2  exit        3  n1      20.0s  10.0s     0  -\n"},
+    {"task attempts 6", "ATTEMPT  OUTCOME  PHASE     EXIT  NODE  STARTED  ENDED  ASKS  NOTE\n"
+                        "      1  exit     test_pre     3  n1      20.0s  10.0s     0  -\n"
+                        "      2  exit     test_pre     3  n1      20.0s  10.0s     0  -\n"},
     {"task show 6", "task        6\n"
                     "name        install\n"
                     "role        web\n"
@@ -113,9 +117,9 @@ static const struct {
                     "started     2023-11-14 22:13:00 UTC, 20.0s ago\n"
                     "revision    1\n"
                     "\nattempts\n"
-                    "ATTEMPT  OUTCOME  EXIT  NODE  STARTED  ENDED  ASKS  NOTE\n"
-                    "      1  exit        3  n1      20.0s  10.0s     0  -\n"
-                    "      2  exit        3  n1      20.0s  10.0s     0  -\n"},
+                    "ATTEMPT  OUTCOME  PHASE     EXIT  NODE  STARTED  ENDED  ASKS  NOTE\n"
+                    "      1  exit     test_pre     3  n1      20.0s  10.0s     0  -\n"
+                    "      2  exit     test_pre     3  n1      20.0s  10.0s     0  -\n"},
     {"role list", "NAME  BARCLAMP  JIG  FLAGS      REQUIRES  DESCRIPTION\n"
                   "web   site      ssh  milestone  machine   a web server\n"},
     {"role show web", "name         web\n"

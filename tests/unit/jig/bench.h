@@ -14,7 +14,7 @@ struct bench {
     char *dir; /* run_dir */
     const char *runner;
     size_t max_output;
-    uint32_t task, attempt, ask;
+    uint32_t task, attempt, ask, step;
     /* of the last run */
     struct arena mem;
     struct taskmsg msg;
@@ -94,7 +94,7 @@ static int bench_start(struct bench *b, const char *jig, const char *params, con
         return -1000;
     if (*data && json_parse(&b->mem, data, strlen(data), NULL, &d, &b->e) < 0)
         return -1000;
-    b->req = (struct task_request){.msg = &b->msg, .params = p, .data = d};
+    b->req = (struct task_request){.msg = &b->msg, .params = p, .data = d, .step = b->step};
     b->env = (struct jig_env){.loop = b->l,
                               .run_dir = b->dir,
                               .runner = b->runner,

@@ -166,6 +166,15 @@ static void test_records(struct bench *b)
     b->attempt = 5;
     is_int(bench_run(b, "shell", "{\"script\":\"exit 0\"}"), OUTCOME_LOST,
            "attempt 5 is lost: it was started, by somebody else");
+    rec.step = 2;
+    is_int(runlock_write(fd, &rec), 0, "a record of its third step");
+    b->step = 1;
+    is_int(bench_run(b, "shell", "{\"script\":\"exit 0\"}"), OUTCOME_LOST,
+           "its second one is lost: it was started too");
+    b->step = 3;
+    is_int(bench_run(b, "shell", "{\"script\":\"exit 3\"}"), OUTCOME_FAILED, "the fourth may run");
+    is_int(bench_run(b, "shell", "{\"script\":\"exit 0\"}"), OUTCOME_LOST, "once");
+    b->step = rec.step = 0;
     rec.state = RUN_HELD;
     is_int(runlock_write(fd, &rec), 0, "a record of attempt 5, never started");
     is_int(bench_run(b, "shell", "{\"script\":\"exit 0\"}"), OUTCOME_OK, "then it may run");
@@ -229,6 +238,14 @@ static void test_cancel(struct bench *b)
     is_int(bench_run(b, "shell", "{\"script\":\"echo $PPID; exec sleep 1000\"}"), OUTCOME_LOST,
            "if a stranger kills the runner, nobody knows");
     has_text(b->r.text, "the runner was ended by signal 9", "but that");
+    for (b->attempt = 6; b->attempt < 16; b->attempt++) {
+        b->on_log = NULL;
+        is_int(bench_start(b, "shell", "{\"script\":\"exec sleep 1000\"}", ""), 0, "one more");
+        b->jig->cancel(b->run, 60000);
+        bench_end(b);
+        is_int(b->r.outcome, OUTCOME_CANCELLED, "cancelled at once, before its runner is ready: %s",
+               b->r.text);
+    }
     b->attempt = 1;
 }
 

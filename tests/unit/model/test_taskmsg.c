@@ -21,6 +21,7 @@ static void same(const struct taskmsg *a, const struct taskmsg *b)
     ok(a->seq == b->seq && a->timeout_ms == b->timeout_ms && a->grace_ms == b->grace_ms &&
            a->again_ms == b->again_ms && a->ran_ms == b->ran_ms,
        "64-bit numbers of %s", taskmsg_kind_name(k));
+    ok(a->phase == b->phase && a->no_op == b->no_op, "phase and no_op of %s", taskmsg_kind_name(k));
     ok(a->outcome == b->outcome && a->exit_code == b->exit_code && a->truncated == b->truncated &&
            a->stream == b->stream && a->capacity == b->capacity,
        "small fields of %s", taskmsg_kind_name(k));
@@ -33,6 +34,7 @@ static void same(const struct taskmsg *a, const struct taskmsg *b)
     same_str(a->data, b->data, "data", k);
     same_str(a->under, b->under, "under", k);
     same_str(a->over, b->over, "over", k);
+    same_str(a->tests, b->tests, "tests", k);
     same_str(a->digest, b->digest, "digest", k);
     same_str(a->text, b->text, "text", k);
     same_str(a->returns, b->returns, "returns", k);
@@ -66,6 +68,8 @@ static void test_round_trips(void)
          .data = str_of("{}"),
          .under = str_of("01aa"),
          .over = str_of("02bb"),
+         .tests = str_of("{\"pre\": {\"cmd\":\"test -e \\u00e9\"}}"),
+         .no_op = true,
          .digest = str_of("00ff"),
          .timeout_ms = 1ull << 40,
          .grace_ms = 5000},
@@ -87,6 +91,7 @@ static void test_round_trips(void)
          .ask = 1,
          .seq = 9,
          .outcome = OUTCOME_FAILED,
+         .phase = PHASE_TEST_POST,
          .exit_code = -1,
          .ran_ms = 12,
          .text = str_of("exit status 3"),
@@ -136,6 +141,29 @@ static void test_form(void)
             "1}\"}",
             "a task");
     buf_clear(&b);
+    taskmsg_write(&b, &(struct taskmsg){.kind = TASKMSG_TASK,
+                                        .task = 1,
+                                        .attempt = 2,
+                                        .jig = str_of("noop"),
+                                        .tests = str_of("{\"post\":{\"cmd\":\"x\"}}"),
+                                        .no_op = true});
+    is_text(
+        b.data,
+        "{\"kind\":\"task\",\"task\":1,\"attempt\":2,\"jig\":\"noop\",\"tests\":\"{\\\"post\\\":"
+        "{\\\"cmd\\\":\\\"x\\\"}}\",\"no_op\":true}",
+        "a task with tests");
+    buf_clear(&b);
+    taskmsg_write(&b, &(struct taskmsg){.kind = TASKMSG_RESULT,
+                                        .task = 1,
+                                        .attempt = 2,
+                                        .seq = 3,
+                                        .outcome = OUTCOME_FAILED,
+                                        .phase = PHASE_TEST_PRE});
+    is_text(b.data,
+            "{\"kind\":\"result\",\"task\":1,\"attempt\":2,\"seq\":3,\"outcome\":\"failed\","
+            "\"phase\":\"test_pre\"}",
+            "a result that says where it ended");
+    buf_clear(&b);
     taskmsg_write(&b, &(struct taskmsg){
                           .kind = TASKMSG_BEAT, .worker = str_of("w"), .held = held, .n_held = 1});
     is_text(b.data, "{\"kind\":\"beat\",\"worker\":\"w\",\"held\":[[1,2]]}", "a beat");
@@ -147,6 +175,7 @@ static void test_form(void)
     is_text(taskmsg_kind_name(TASKMSG_KIND_COUNT), "?", "no kind, no name");
     is_text(outcome_name(OUTCOME_LOST), "lost", "an outcome's name");
     is_text(outcome_name(OUTCOME_COUNT), "?", "no outcome, no name");
+    is_text(phase_name(PHASE_COUNT), "?", "no phase, no name");
 }
 
 static void test_tolerance(void)
@@ -198,6 +227,13 @@ static void test_refusals(void)
          "/stream"},
         {"{\"kind\":\"result\",\"task\":1,\"attempt\":1,\"seq\":1,\"outcome\":\"fine\"}",
          "expected an outcome", "/outcome"},
+        {"{\"kind\":\"result\",\"task\":1,\"attempt\":1,\"seq\":1,\"outcome\":\"ok\",\"phase\":"
+         "\"pre\"}",
+         "expected a phase", "/phase"},
+        {"{\"kind\":\"result\",\"task\":1,\"attempt\":1,\"seq\":1,\"outcome\":\"ok\",\"phase\":1}",
+         "expected a phase", "/phase"},
+        {"{\"kind\":\"task\",\"task\":1,\"attempt\":1,\"jig\":\"x\",\"tests\":{}}",
+         "tests: expected a string, found map", "/tests"},
         {"{\"kind\":\"result\",\"task\":1,\"attempt\":1,\"seq\":1,\"outcome\":\"ok\",\"truncated\":"
          "1}",
          "expected true or false", "/truncated"},
@@ -235,6 +271,19 @@ static void test_digest(void)
     taskmsg_digest(&m, one);
     taskmsg_digest(&m, two);
     is_text(one, two, "equal texts have equal digests");
+    m.tests = str_of("{\"pre\":{\"cmd\":\"x\"}}");
+    taskmsg_digest(&m, two);
+    ok(strcmp(one, two) != 0, "tests count");
+    m.no_op = true;
+    taskmsg_digest(&m, three);
+    ok(strcmp(two, three) != 0, "and that nothing is to be changed");
+    m.tests = (struct str){0};
+    taskmsg_digest(&m, two);
+    ok(strcmp(one, two) != 0 && strcmp(two, three) != 0, "that alone, too");
+    m.no_op = false;
+    taskmsg_digest(&(struct taskmsg){.params = str_of("{}")}, three);
+    is_text(three, "5e8625a56952d3d39795be1b8d93ae17",
+            "a message without them keeps the digest that it had");
     m.under = str_of("0a");
     taskmsg_digest(&m, two);
     ok(strcmp(one, two) != 0, "a document under the data counts");

@@ -1,5 +1,6 @@
 /* test_expand.c - noderoles to tasks: order, weights, definitions, strategies, pools */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/digest.h"
 #include "tap.h"
 
 #include "fake_world.h"
@@ -204,10 +205,54 @@ static void test_definitions(void)
     catalog_unref(c);
 }
 
+/* The body of the only task of a role that says this of it, and its digest. */
+static uint64_t body_of(const char *says, const char *body)
+{
+    SCOPED_BUF(text);
+    struct fake_world w;
+    buf_printf(&text,
+               "barclamp: t\nroles:\n  - name: r\n    jig: shell\n    actions:\n"
+               "      converge:\n        - {name: a, params: {script: x}%s}\n",
+               says);
+    struct catalog *c = fake_catalog(text.data);
+    fake_init(&w, c, 1);
+    struct plan *p = bind(c, &w, "r@1");
+    uint64_t digest = p->defs[0].digest;
+    is_text(p->defs[0].body.s, body, "%s", *says ? says : "no tests");
+    plan_free(p);
+    fake_done(&w);
+    catalog_unref(c);
+    return digest;
+}
+
+static void test_tests(void)
+{
+    static const char untested[] =
+        "{\"backoff_ms\":1000,\"deadline_ms\":86400000,\"flags\":0,\"hold\":\"nothing\","
+        "\"jig\":\"shell\",\"name\":\"a\",\"params\":{\"script\":\"x\"},\"repeat\":\"safe\","
+        "\"retries\":0,\"role\":\"r\",\"timeout_ms\":3600000,\"type\":\"shell\"}";
+    uint64_t none = body_of("", "{\"type\":\"shell\",\"params\":{\"script\":\"x\"}}");
+    uint64_t null = body_of(", test_pre: null",
+                            "{\"type\":\"shell\",\"params\":{\"script\":\"x\"}}");
+    uint64_t pre = body_of(", test_pre: a b", "{\"type\":\"shell\",\"params\":{\"script\":\"x\"},"
+                                              "\"tests\":{\"pre\":{\"cmd\":\"a b\"}}}");
+    uint64_t post = body_of(", test_post: {cmd: a b}",
+                            "{\"type\":\"shell\",\"params\":{\"script\":\"x\"},"
+                            "\"tests\":{\"post\":{\"cmd\":\"a b\"}}}");
+    uint64_t both = body_of(", test_pre: {cmd: a b, timeout: 2s, retries: 3}, test_post: c",
+                            "{\"type\":\"shell\",\"params\":{\"script\":\"x\"},"
+                            "\"tests\":{\"pre\":{\"cmd\":\"a b\",\"timeout_ms\":2000,"
+                            "\"retries\":3},\"post\":{\"cmd\":\"c\"}}}");
+    is_int(none, null, "null is no test");
+    is_int(none, digest_64(untested, sizeof untested - 1), "a task without tests is what it was");
+    ok(none != pre && pre != post && post != both && both != none, "with others it is another one");
+}
+
 int main(void)
 {
     test_order();
     test_strategies();
     test_definitions();
+    test_tests();
     return tap_done();
 }

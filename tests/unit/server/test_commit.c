@@ -123,7 +123,7 @@ static int plant(struct bench *b)
     return feed(b, (struct event){.kind = EVENT_PLAN_APPLY, .op = 2, .plan = p});
 }
 
-static int answer(struct bench *b, uint32_t task, enum outcome o)
+static int answer_in(struct bench *b, uint32_t task, enum outcome o, enum phase phase)
 {
     struct task_view v = {0};
     anneal_task(b->a, task, &v);
@@ -132,8 +132,14 @@ static int answer(struct bench *b, uint32_t task, enum outcome o)
                                     .id = task,
                                     .attempt = v.attempt,
                                     .extra = v.asks,
-                                    .flag = (uint8_t)o},
+                                    .flag = (uint8_t)o,
+                                    .phase = (uint8_t)phase},
                      &(struct commit_note){.text = "all well", .wall_ms = 1700000000123});
+}
+
+static int answer(struct bench *b, uint32_t task, enum outcome o)
+{
+    return answer_in(b, task, o, PHASE_NONE);
 }
 
 static uint32_t count_ops(const struct group *g, enum row_table t, int verb, uint64_t key)
@@ -321,7 +327,10 @@ static void test_restart_and_replay(void)
     anneal_save(b.a, &checkpoint);
     uint64_t from = commit_seq(b.c);
     answer(&b, 1, OUTCOME_OK);
-    answer(&b, 2, OUTCOME_FAILED);
+    answer_in(&b, 2, OUTCOME_FAILED, PHASE_TEST_PRE);
+    struct task_view v = {0};
+    anneal_task(b.a, 2, &v);
+    is_text(reason_name((enum reason)v.reason), "test-pre", "a failed test is the reason");
     settle(&b);
     ok(restored(&b, &group) == anneal_digest(b.a), "what is stored is what was in memory");
     is_int(group, 2, "two groups");
@@ -422,9 +431,10 @@ static void test_attempts_in_the_order_of_their_starts(void)
     restart(&b);
     is_int(commit_last_attempt(b.c, 1), again, "a restart finds the open one");
     is_int(commit_last_attempt(b.c, 3), 3, "and the last of a task that rests");
-    answer(&b, 1, OUTCOME_OK);
+    answer_in(&b, 1, OUTCOME_OK, PHASE_TEST_POST);
     settle(&b);
     is_int(attempt_row(&b, again).outcome, OUTCOME_OK, "the same row ends");
+    is_int(attempt_row(&b, again).phase, PHASE_TEST_POST, "and says in which phase");
     feed(&b, (struct event){.kind = EVENT_RERUN, .op = 1, .ids = ids, .n_ids = 1});
     settle(&b);
     is_int(attempt_row(&b, commit_last_attempt(b.c, 1)).previous, again, "the chain goes on");

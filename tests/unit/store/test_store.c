@@ -330,6 +330,53 @@ static void test_open_attempts(struct place *p)
     vec_done(&s.keys);
 }
 
+/* What index answers it must not matter: each operation's own, in the order of their ids. */
+static void test_attempts_of(struct place *p)
+{
+    static const struct {
+        uint32_t operation, limit;
+        uint64_t from, to;
+        bool descending;
+        uint64_t keys[4];
+        size_t n;
+    } asks[] = {
+        {1, 0, 0, UINT64_MAX, false, {1, 4, 7}, 3}, {1, 0, 2, 7, false, {4, 7}, 2},
+        {1, 2, 0, UINT64_MAX, true, {7, 4}, 2},     {2, 1, 3, 9, false, {5}, 1},
+        {2, 3, 0, 8, true, {8, 5, 2}, 3},           {9, 0, 0, UINT64_MAX, false, {0}, 0},
+        {1, 0, UINT64_MAX, 7, false, {0}, 0},       {1, 3, 0, UINT64_MAX, false, {1, 4, 7}, 3},
+    };
+    struct seen s = {0};
+    struct err e = {0};
+    uint32_t deleted;
+    uint64_t n = 77;
+
+    store_trim(p->s, ROWS_ATTEMPT, 0, UINT64_MAX, 0, &deleted, &e);
+    for (uint64_t id = 9; id > 0; id--) {
+        union row_any row;
+
+        fix_row(ROWS_ATTEMPT, id, id, &row);
+        row.attempt.operation = (uint32_t)(id % 3);
+        put_one(p->s, ROW_INSERT, ROWS_ATTEMPT, &row, &e);
+    }
+    for (size_t i = 0; i < sizeof asks / sizeof *asks; i++) {
+        vec_clear(&s.keys);
+        is_int(store_attempts_of(p->s, asks[i].operation, asks[i].from, asks[i].to,
+                                 asks[i].descending, asks[i].limit, see, &s, &e),
+               0, "%s: attempts of an operation (%zu)", p->name, i);
+        check_keys(p, "its own, in order", &s, asks[i].keys, asks[i].n);
+    }
+    s.stop_after = 1;
+    s.stop_with = 1;
+    vec_clear(&s.keys);
+    is_int(store_attempts_of(p->s, 1, 0, 9, false, 1, see, &s, &e), 1,
+           "%s: fn stops it, and what it said is returned", p->name);
+    is_int(store_attempts_count(p->s, 2, &n, &e), 0, "%s: they are counted", p->name);
+    is_int((long)n, 3, "%s: all of them", p->name);
+    is_int(store_attempts_count(p->s, 9, &n, &e), 0, "%s: of one that has none", p->name);
+    is_int((long)n, 0, "%s: there is none", p->name);
+    vec_done(&s.keys);
+}
+
 static void test_trim(struct place *p)
 {
     struct seen s = {0};
@@ -568,6 +615,7 @@ int main(void)
         test_order_in_group(&p);
         test_range(&p);
         test_open_attempts(&p);
+        test_attempts_of(&p);
         test_trim(&p);
         test_moving(&p);
         test_checkpoints(&p);

@@ -14,6 +14,7 @@ static void test_record(const char *dir)
     struct run_record r = {.task = 12,
                            .attempt = 3,
                            .ask = 1,
+                           .step = 2,
                            .runner = 4711,
                            .since_ticks = 123456789012ull,
                            .state = RUN_HELD};
@@ -61,7 +62,10 @@ static void test_order(void)
     ok(runlock_order(&a, &b) < 0 && runlock_order(&b, &a) > 0, "attempts come first");
     b = (struct run_record){.attempt = 2, .ask = 6};
     ok(runlock_order(&a, &b) < 0 && runlock_order(&b, &a) > 0, "then asks");
+    b = (struct run_record){.attempt = 2, .ask = 5, .step = 1};
+    ok(runlock_order(&a, &b) < 0 && runlock_order(&b, &a) > 0, "then steps");
     is_int(runlock_order(&a, &a), 0, "equal");
+    is_int(runlock_order(&b, &b), 0, "with a step, too");
 }
 
 static void test_lock(const char *dir)

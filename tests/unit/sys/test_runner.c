@@ -26,12 +26,13 @@ struct run_id {
     uint32_t task, attempt, ask;
     const char *grace;  /* NULL: 5000 */
     const char *parent; /* NULL: not given */
+    const char *step;   /* NULL: not given */
 };
 
 static void exec_runner(const struct run_id *id, const char *script)
 {
     char task[16], attempt[16], ask[16];
-    const char *argv[20];
+    const char *argv[24];
     int n = 0;
     snprintf(task, sizeof task, "%u", id->task);
     snprintf(attempt, sizeof attempt, "%u", id->attempt);
@@ -50,6 +51,10 @@ static void exec_runner(const struct run_id *id, const char *script)
     if (id->parent) {
         argv[n++] = "--parent";
         argv[n++] = id->parent;
+    }
+    if (id->step) {
+        argv[n++] = "--step";
+        argv[n++] = id->step;
     }
     argv[n++] = "--";
     argv[n++] = "/bin/sh";
@@ -218,6 +223,12 @@ static void test_order(const char *dir)
     is_int(runlock_read_path(lock, &rec), 1, "refusals");
     ok(rec.attempt == 5 && rec.state == RUN_ENDED && rec.status == 75, "do not touch the record");
     is_int(run(&again, "exit 1", NULL, 0), 1, "attempt 5 may be asked again");
+    struct run_id step = again;
+    step.step = "1";
+    is_int(run(&step, "exit 2", NULL, 0), 2, "a later step of it may follow");
+    is_int(run(&step, "exit 0", text, sizeof text), 125, "once");
+    is_int(run(&again, "exit 0", text, sizeof text), 125, "and no earlier one after it");
+    has_text(text, "attempt 5.1 of task 9 came later", "which is told");
     is_int(run(&six, "exit 0", NULL, 0), 0, "attempt 6 runs");
     ok(!fs_exists(lock), "and its success clears the record");
     free(lock);

@@ -378,6 +378,29 @@ static void check_memo(struct world *w)
     expr_memo_free(NULL);
 }
 
+/* All of the data, of which something varies: what does not is compared once. */
+static void check_memo_members(void)
+{
+    static const char text[] =
+        "{\"data\":{\"nodes\":[[1,2,3,4,5,6,7,8,9],[1,2,3]],\"roles\":[\"a\"]}}";
+    static const char *const roles[] = {"x", "y", "z"};
+    const struct str varying[] = {str_of("node"), str_of("data.roles")};
+    SCOPED(expr_memo) *memo = expr_memo_new(varying, 2);
+    struct world w = {0};
+    const struct expr *x = NULL;
+    uint32_t steps = 0, first = 0;
+    arena_init(&w.mem);
+    side_init(&w.mem, &w.now, text);
+    side_init(&w.mem, &w.old, text);
+    ok(expr_compile(&w.mem, str_of("changed(data)"), NULL, &x, NULL) == 0, "compiled");
+    for (size_t k = 0; k < 3; k++) {
+        is_text(evaluate_node(&w, x, roles[k], memo, &steps), "false", "for %s", roles[k]);
+        first = k ? first : steps;
+    }
+    ok(steps + 10 < first, "%u steps, then %u", first, steps);
+    arena_done(&w.mem);
+}
+
 int main(void)
 {
     struct world w = {0};
@@ -392,6 +415,7 @@ int main(void)
     check_large(&w);
     check_paths(&w);
     check_memo(&w);
+    check_memo_members();
     arena_done(&w.mem);
     return tap_done();
 }

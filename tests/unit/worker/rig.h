@@ -16,9 +16,11 @@ struct rig {
     char *dir;
     struct arena mem;
     VEC(struct taskmsg) got;
-    size_t bad;        /* messages that could not be read */
-    size_t wait_for;   /* results; the loop stops when there are so many */
-    bool wait_for_log; /* or at the first LOG */
+    size_t bad;                /* messages that could not be read */
+    size_t wait_for;           /* results; the loop stops when there are so many */
+    bool wait_for_log;         /* or at the first LOG */
+    uint32_t wait_for_task;    /* or when this task has written ... */
+    const char *wait_for_text; /* ... this; NULL: nothing */
     bool stopped;
 };
 
@@ -28,6 +30,21 @@ static size_t rig_count(const struct rig *r, enum taskmsg_kind kind)
     for (size_t i = 0; i < r->got.n; i++)
         n += r->got.at[i].kind == kind;
     return n;
+}
+
+/* All that a task has written so far, in the order in which it came. */
+__attribute__((unused)) static const char *rig_log_text(struct rig *r, uint32_t task)
+{
+    SCOPED_BUF(b);
+    for (size_t i = 0; i < r->got.n; i++)
+        if (r->got.at[i].kind == TASKMSG_LOG && r->got.at[i].task == task)
+            buf_put(&b, r->got.at[i].chunk.s, r->got.at[i].chunk.n);
+    return arena_strndup(&r->mem, buf_str(&b).s, b.len);
+}
+
+static bool rig_has_written(struct rig *r)
+{
+    return r->wait_for_text && strstr(rig_log_text(r, r->wait_for_task), r->wait_for_text);
 }
 
 static void rig_deliver(void *arg, const struct str *messages, size_t n)
@@ -42,7 +59,7 @@ static void rig_deliver(void *arg, const struct str *messages, size_t n)
             vec_push(&r->got, m);
     }
     if ((r->wait_for && rig_count(r, TASKMSG_RESULT) >= r->wait_for) ||
-        (r->wait_for_log && rig_count(r, TASKMSG_LOG)))
+        (r->wait_for_log && rig_count(r, TASKMSG_LOG)) || rig_has_written(r))
         loop_stop(r->l);
 }
 
@@ -87,6 +104,16 @@ __attribute__((unused)) static void rig_wait_log(struct rig *r)
     r->wait_for_log = false;
 }
 
+/* Until the task has written the text. */
+__attribute__((unused)) static void rig_wait_text(struct rig *r, uint32_t task, const char *text)
+{
+    r->wait_for_task = task;
+    r->wait_for_text = text;
+    if (!rig_has_written(r))
+        scratch_run(r->l);
+    r->wait_for_text = NULL;
+}
+
 static void rig_forget(struct rig *r)
 {
     vec_clear(&r->got);
@@ -102,8 +129,8 @@ static void rig_send(struct rig *r, const struct taskmsg *m)
         rig_step(r, 0);
 }
 
-static void rig_task(struct rig *r, uint32_t task, uint32_t attempt, uint32_t ask, const char *jig,
-                     const char *params)
+__attribute__((unused)) static void rig_task(struct rig *r, uint32_t task, uint32_t attempt,
+                                             uint32_t ask, const char *jig, const char *params)
 {
     rig_send(r, &(struct taskmsg){.kind = TASKMSG_TASK,
                                   .task = task,
