@@ -159,25 +159,37 @@ static uint32_t odd_one(const struct weave *w, struct windows *ws, uint32_t bloc
     return WEAVE_NONE;
 }
 
+/* "roll on n1", or the one task that has the place for itself. */
+static const char *place_name(struct weaving *x, const struct windows *ws, uint32_t place)
+{
+    const struct weave *w = x->w;
+    uint32_t v = 0, last = w->n - 1;
+    while (ws->place_of[v] != place)
+        v++;
+    while (ws->place_of[last] != place)
+        last--;
+    const struct weave_vertex *at = &w->vertices[v];
+    if (v == last)
+        return weave_vertex_name(w, x->req, v, &x->mem).s;
+    return arena_printf(&x->mem, "%s on %s", x->g->vertices[at->role].id.s,
+                        at->node == w->n_nodes ? WEAVE_MASTER : x->req->nodes[at->node].name.s);
+}
+
 static int refuse(struct weaving *x, const struct windows *ws, uint32_t v, uint32_t place,
                   uint32_t block)
 {
-    const struct weave *w = x->w;
-    uint32_t first = ws->first[ws->place_of[v]], other = 0;
+    uint32_t first = ws->first[ws->place_of[v]];
     if (!(ws->before[v] & bit_of(place, block))) {
         uint32_t swap = v; /* it is the first one that waits */
         v = first;
         first = swap;
     }
-    while (ws->place_of[other] != place)
-        other++;
     err_set(x->e, ERR_CONFLICT,
             "%s waits for %s, and %s, which does not, may have begun: inside a window it would "
             "wait for what is kept outside",
-            weave_vertex_name(w, x->req, v, &x->mem).s,
-            weave_vertex_name(w, x->req, other, &x->mem).s,
-            weave_vertex_name(w, x->req, first, &x->mem).s);
-    return weave_strategy_drop(x, w->vertices[v].role);
+            weave_vertex_name(x->w, x->req, v, &x->mem).s, place_name(x, ws, place),
+            weave_vertex_name(x->w, x->req, first, &x->mem).s);
+    return weave_strategy_drop(x, x->w->vertices[v].role);
 }
 
 static int places_check(struct weaving *x, struct windows *ws)

@@ -291,7 +291,8 @@ static void test_windows(void)
             is_int(bed_weave(&b), cases[i].good ? 0 : -ERR_CONFLICT, "%s: %s", cases[i].what,
                    cases[i].good ? "woven" : "refused");
             if (!cases[i].good) {
-                has_text(b.err.text, "two/n", "%s: what waits for whom is told", cases[i].what);
+                has_text(b.err.text, "waits for roll on n", "%s: what waits for whom is told",
+                         cases[i].what);
                 has_text(b.err.hint, "strategy rolling with", "%s: and the strategy",
                          cases[i].what);
                 b.req.limit_circles = true;
