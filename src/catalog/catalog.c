@@ -125,15 +125,6 @@ uint32_t catalog_graph_find(const struct catalog_graph *g, struct str id)
     return index_of(&g->by_id, id);
 }
 
-const char *catalog_graph_nearest(const struct catalog_graph *g, struct str id)
-{
-    SCOPED_ARENA(mem);
-    const char **ids = arena_new(&mem, const char *, g->n_vertices);
-    for (uint32_t i = 0; i < g->n_vertices; i++)
-        ids[i] = g->vertices[i].id.s;
-    return text_nearest(id, ids, g->n_vertices);
-}
-
 uint32_t catalog_graph_count(const struct catalog_graph *g, enum vertex_kind kind)
 {
     uint32_t n = 0;

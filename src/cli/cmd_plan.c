@@ -135,7 +135,7 @@ static int condition_of(void *ctx, uint32_t task, uint32_t node, struct err *e)
 
 /* --- what of it --- */
 
-static void words_of(struct cli *c, const char *option, const struct str **ret, uint32_t *ret_n)
+void cli_words(struct cli *c, const char *option, const struct str **ret, uint32_t *ret_n)
 {
     VEC(struct str) words = {0};
     for (size_t i = 0; cli_option_at(c, option, i); i++)
@@ -152,12 +152,12 @@ static int pick_of(struct plan_run *p, struct weave_part *part, struct weave_pic
                    struct err *e)
 {
     struct cli *c = p->c;
-    words_of(c, "start", &part->starts, &part->n_starts);
-    words_of(c, "end", &part->ends, &part->n_ends);
+    cli_words(c, "start", &part->starts, &part->n_starts);
+    cli_words(c, "end", &part->ends, &part->n_ends);
     *ret = (struct weave_pick){.parts = part, .n_parts = part->n_starts || part->n_ends};
-    words_of(c, "only", &ret->only, &ret->n_only);
-    words_of(c, "skip", &ret->skip, &ret->n_skip);
-    words_of(c, "event", &ret->events, &ret->n_events);
+    cli_words(c, "only", &ret->only, &ret->n_only);
+    cli_words(c, "skip", &ret->skip, &ret->n_skip);
+    cli_words(c, "event", &ret->events, &ret->n_events);
     const char *on = cli_option(c, "on");
     if (!on)
         return 0;
@@ -258,8 +258,6 @@ static void plan_print(struct plan_run *p, const struct weave *w)
 {
     SCOPED_BUF(text);
     const char *format = cli_option(p->c, "output");
-    for (uint32_t i = 0; i < w->n_warnings; i++)
-        cli_warn(p->c, "warning: %s", w->warnings[i].text.s);
     if (format && !strcmp(format, "json"))
         weave_write_json(&text, w, &p->req);
     else if (format && !strcmp(format, "dot"))
@@ -328,7 +326,7 @@ static int plain_print(struct cli *c, const struct catalog_graph *g, struct err 
     return 0;
 }
 
-static int plan_make(struct plan_run *p, struct err *e)
+static int plan_make(struct plan_run *p, const struct catalog *cat, struct err *e)
 {
     struct weave_part part = {0};
     struct weave_pick pick;
@@ -347,8 +345,12 @@ static int plan_make(struct plan_run *p, struct err *e)
     const char *node = cli_option(p->c, "node-file");
     if ((rc = weave_make(&p->req, &w, e)) < 0)
         return rc;
+    for (uint32_t i = 0; i < w->n_warnings && !node; i++)
+        cli_warn(p->c, "warning: %s", w->warnings[i].text.s);
     if (node)
         return node_print(p, w, node, e);
+    if (cli_has(p->c, "simulate"))
+        return cli_plan_simulate(p->c, cat, w, &p->req, e);
     plan_print(p, w);
     return 0;
 }
@@ -357,7 +359,9 @@ int cmd_plan(struct cli *c, struct err *e)
 {
     struct plan_run p = {.c = c};
     SCOPED(catalog) *cat = NULL;
-    int rc = catalog_read(c, &cat, e);
+    int rc = cli_plan_simulate_check(c, e);
+    if (rc >= 0)
+        rc = catalog_read(c, &cat, e);
     if (rc >= 0)
         rc = graph_find(c, cat, &p.req.graph, e);
     if (rc >= 0 && cli_has(c, "roles"))
@@ -365,7 +369,7 @@ int cmd_plan(struct cli *c, struct err *e)
     if (rc >= 0)
         rc = nodes_read(&p, e);
     if (rc >= 0)
-        rc = plan_make(&p, e);
+        rc = plan_make(&p, cat, e);
     vec_done(&p.nodes);
     vec_done(&p.data);
     return rc;

@@ -89,7 +89,8 @@ static int weave_all(struct weaving *x)
     if ((rc = weave_strategies(x)) < 0)
         return rc;
     weave_edges(x);
-    if ((rc = weave_fill(x)) < 0 || x->req->unsorted || (rc = weave_sort(x)) != 0)
+    if ((rc = weave_fill(x)) < 0 || x->req->unsorted || (rc = weave_sort(x)) != 0 ||
+        (rc = weave_windows(x)) != 0)
         return rc;
     return weave_leave_out(x);
 }

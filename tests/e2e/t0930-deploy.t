@@ -26,6 +26,11 @@ cat >"$work/cat/site/graphs/tasks.yaml" <<END
 - {id: optional, type: shell, groups: compute, requires: [agent], fail_on_error: false, parameters: $(run optional)}
 - {id: report, type: shell, role: "*", requires: [deployment], required_for: [post_deployment], parameters: $(run report)}
 END
+mkdir "$work/cat/site/graphs/files"
+cat >"$work/cat/site/graphs/files/tasks.yaml" <<END
+- {id: setup, type: shell, role: compute, parameters: {cmd: echo setup}}
+- {id: file, type: node_file, role: compute, requires: [setup], parameters: {path: {expr: '"$work/of-" ~ node.name ~ ".yaml"'}}}
+END
 out=$(anneal lint "$work/cat" 2>&1); ok $? "the catalog is sound" "$out"
 
 start || exit 1
@@ -141,7 +146,7 @@ part --start deployment; is "$(cut -d' ' -f1 "$trail" | sort -u)" report "what i
 for word in --only --skip --start --end; do
     out=$(anneal deployment deploy d $word nothing 2>&1); is $? 4 "$word with a word that matches nothing is refused"
 done
-has "$(anneal deployment deploy d --only agnt 2>&1)" 'did you mean "agent"?' "with the nearest name"
+has "$(anneal deployment deploy d --only agnt 2>&1)" 'did you mean agent?' "with the nearest name"
 out=$(anneal deployment deploy d --on zz.t 2>&1); [ $? -ne 0 ]; ok $? "and so is a node that is not there"
 
 : >"$trail"
@@ -153,6 +158,9 @@ out=$(anneal deployment deploy d --wait 2>&1); has "$out" "left out" "and is not
 has "$(anneal deployment graph d --format dot)" "digraph" "the graph as DOT"
 has "$(anneal deployment graph d --format roles)" "controller" "and as it is written"
 is "$(anneal deployment graph d --node-file b1.t -o json | jq -c '[.tasks[].id]')" '["prepared","agent","optional","report"]' "a node's part as its file"
+out=$(anneal deployment deploy d --graph files --wait 2>&1); ok $? "another graph brings each node its file" "$out"
+is "$(grep -c 'priority:' "$work/of-b1.t.yaml") $(grep 'release:' "$work/of-b1.t.yaml" | tr -d ' "')" "2 release:three" "its tasks by priority, and its settings"
+is "$(stat -c %a "$work/of-b2.t.yaml")" 600 "for its owner only"
 anneal -q deployment unbind d compute=b3.t --wait >/dev/null; ok $? "a node leaves its group"
 part; is "$(grep -c 'b3.t' "$trail")" 0 "and is not deployed any more"
 anneal -q deployment unbind d compute=b1.t,b2.t controller=a1.t,a2.t --wait >/dev/null
