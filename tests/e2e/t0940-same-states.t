@@ -7,6 +7,7 @@ need anneal
 
 # A task fails where a file says so, or whenever it is called `note`.
 cmd() { echo "{cmd: 'test ! -e $work/fail-$1-\$ANNEAL_NODE', timeout: 30}"; }
+check() { echo "{cmd: 'test ! -e $work/fail-$1-\$ANNEAL_NODE', timeout: 30}"; }
 mkdir -p "$work/native/site/graphs" "$work/fuel"
 echo 'barclamp: site' >"$work/native/site/barclamp.yaml"
 cat >"$work/native/site/graphs/site.yaml" <<END
@@ -17,8 +18,8 @@ cat >"$work/native/site/graphs/site.yaml" <<END
 - {id: web, type: group, requires: [pre], required_for: [main], strategy: {type: parallel, amount: 1}}
 - {id: prep, type: shell, role: '*', required_for: [pre], parameters: $(cmd prep)}
 - {id: db, type: shell, groups: [ctl], strategy: {type: parallel, amount: 2}, parameters: $(cmd db)}
-- {id: api, type: shell, groups: [ctl], requires: [db], parameters: $(cmd api)}
-- {id: agent, type: shell, groups: [web], requires: [api], parameters: $(cmd agent)}
+- {id: api, type: shell, groups: [ctl], requires: [db], test_pre: $(check pre-api), parameters: $(cmd api)}
+- {id: agent, type: shell, groups: [web], requires: [api], test_post: $(check post-agent), parameters: $(cmd agent)}
 - {id: note, type: shell, groups: [web], fail_on_error: false, parameters: {cmd: 'exit 3', timeout: 30}}
 - {id: old, type: skipped, groups: [web], requires: [note]}
 - {id: serve, type: shell, groups: [web], requires: [agent, old], parameters: $(cmd serve)}
@@ -44,7 +45,7 @@ cat >"$work/fuel/tasks.yaml" <<END
   requires: [pre]
   required_for: [main]
   parameters: {strategy: {type: parallel, amount: 2}, cmd: 'test ! -e $work/fail-db-\$ANNEAL_NODE', timeout: 30}
-- {id: api, type: shell, version: 2.1.0, groups: [ctl], requires: [db], required_for: [main], parameters: $(cmd api)}
+- {id: api, type: shell, version: 2.1.0, groups: [ctl], requires: [db], required_for: [main], test_pre: $(check pre-api), parameters: $(cmd api)}
 - id: agent
   type: shell
   version: 2.1.0
@@ -52,6 +53,7 @@ cat >"$work/fuel/tasks.yaml" <<END
   requires: [pre]
   cross-depends: [{name: api, role: ctl}]
   required_for: [main]
+  test_post: $(check post-agent)
   parameters: $(cmd agent)
 - id: note
   type: shell
@@ -78,9 +80,12 @@ is "$rc" 0 "Fuel's files are imported"
 run anneal lint "$work/imported"
 is "$rc" 0 "and sound"
 
-# served KIND CASE: deploys it and keeps how the operation, its tasks and its noderoles ended.
+# served KIND CASE [OPTION...]: deploys it and keeps how the operation, its tasks and its noderoles ended.
 served() {
-    run anneal deployment deploy "$1" --force --wait -o json
+    run anneal deployment deploy "$1" --force --wait -o json "${@:3}"
+    kept "$1" "$2"
+}
+kept() { # KIND CASE: of the operation in $out
     echo "$rc" >"$work/$1.$2.rc"
     jq -r '"operation \(.state) \(.reason)"' <<<"$out" >"$work/$1.$2"
     anneal task list --operation "$(jq .id <<<"$out")" --limit 1000 -o json >"$work/tasks.json"
@@ -89,12 +94,16 @@ served() {
     anneal noderole list --limit 1000 -o json |
         jq -r '.items[] | select(.role | IN("ctl", "web")) | "noderole \(.role)@\(.node) \(.state)"' | sort >>"$work/$1.$2"
 }
-# simulated KIND CASE WORD...: the same of a simulated run in which the words fail.
+# simulated KIND CASE WORD... [-- OPTION...]: the same of a simulated run in which the words fail.
 simulated() {
-    local kind=$1 case=$2 word fails=()
+    local kind=$1 case=$2 fails=()
     shift 2
-    for word; do fails+=(--fail "$word"); done
-    run anneal plan "$work/$kind" --nodes "$work/nodes.yaml" --simulate "${fails[@]}" -o json
+    for (( ; $#; )); do
+        [ "$1" = -- ] && { shift; break; }
+        fails+=(--fail "${1#p*-}") # a test that fails is a task that fails
+        shift
+    done
+    run anneal plan "$work/$kind" --nodes "$work/nodes.yaml" --simulate "${fails[@]}" -o json "$@"
     echo "$rc" >"$work/$kind.$case.sim.rc"
     {
         jq -r '"operation \(.operation.state) \(.operation.reason)"' <<<"$out"
@@ -108,7 +117,9 @@ same() { # FILE FILE LABEL
 }
 
 # The cases: what fails, as files and as words.
-declare -A failing=([none]='' [tolerated]='db/c2.t' [beyond]='db/c2.t db/c1.t' [web]='serve/w1.t')
+declare -A failing=([none]='' [tolerated]='db/c2.t' [beyond]='db/c2.t db/c1.t' [web]='serve/w1.t'
+    [pre]='pre-api/c2.t' [post]='post-agent/w2.t')
+declare -A parts=([start]='--start api' [end]='--end db' [only]='--only db --only agent' [skip]='--skip serve' [on]='--on w1.t')
 for kind in native imported; do
     rm -rf "$work/data"
     start || { ok 1 "a server for the $kind graph"; continue; }
@@ -118,8 +129,9 @@ for kind in native imported; do
     anneal -q deployment add "$kind"
     run anneal deployment bind "$kind" ctl=c1.t,c2.t,c3.t web=w1.t,w2.t --wait
     is "$rc" 0 "$kind: its groups are bound"
-    for case in none web tolerated beyond; do
+    for case in none web tolerated beyond pre post; do
         rm -f "$work"/fail-*
+        served "$kind" before # a run that does not reach all leaves some in the state that they were in
         for word in ${failing[$case]}; do : >"$work/fail-${word/\//-}"; done
         served "$kind" "$case"
         # shellcheck disable=SC2086
@@ -133,9 +145,31 @@ for kind in native imported; do
         same "$kind.$case" "$kind.$case.sim" "$kind, $case: a run and a simulated one end in the same states"
         same "$kind.$case.rc" "$kind.$case.sim.rc" "$kind, $case: and with the same code"
     done
+    rm -f "$work"/fail-*
+    for case in start end only skip on; do
+        read -ra options <<<"${parts[$case]}"
+        served "$kind" "$case" "${options[@]}"
+        note=(note)
+        [ "$(grep -c 'note/.*TOLERATED' "$work/$kind.$case")" -gt 0 ] || note=() # left out, it cannot fail
+        simulated "$kind" "$case" "${note[@]}" -- "${options[@]}"
+        same "$kind.$case" "$kind.$case.sim" "$kind, ${parts[$case]}: a part and a simulated one end in the same states"
+    done
+    # stopped in the middle and gone on with: as if it had not been
+    : >"$work/fail-db-c1.t"; : >"$work/fail-db-c2.t"
+    run anneal deployment deploy "$kind" --force --wait -o json
+    operation=$(jq .id <<<"$out")
+    rm -f "$work"/fail-*
+    anneal -q operation retry "$operation" >/dev/null && anneal -q operation cancel "$operation" >/dev/null
+    until_true 30 sh -c "[ \"\$('$bin/anneal' operation show $operation -o json | jq -r .state)\" != running ]"
+    anneal -q operation resume "$operation" --wait >/dev/null 2>&1
+    run anneal operation show "$operation" -o json
+    kept "$kind" resumed
+    same "$kind.none" "$kind.resumed" "$kind: stopped and resumed, it ends in the states of a run that was not"
     stop
 done
 
+has "$(cat "$work/native.pre")" "task api/c2.t FAILED" "a test before a task fails it"
+has "$(cat "$work/native.post")" "task agent/w2.t FAILED" "and so does one behind it"
 has "$(head -n 1 "$work/native.none")" "operation succeeded-with-failures" "nothing but a task that may fail fails: it succeeds"
 is "$(grep -c ' DONE$' "$work/native.none")" 23 "and all others are done"
 has "$(cat "$work/native.none")" "task old/w1.t SKIPPED" "but for what is left out"
