@@ -186,6 +186,26 @@ static void count_service(struct anneal *a, uint32_t op)
     change_add(a, ROWS_TENANT, o->tenant, 0, 0, 0);
 }
 
+/* Its span has its pools now, so others of the span need not wait for them any more: they would
+ * wait for what the span itself holds. */
+static void free_from_pools(struct anneal *a, uint32_t t)
+{
+    uint32_t span = a->tasks[t].span, node = a->noderoles.at[a->tasks[t].noderole].node;
+    if (a->spans.at[span].left <= 1)
+        return;
+    for (uint32_t id = a->nodes.at[node].first_noderole; id;
+         id = a->noderoles.at[id].next_on_node) {
+        const struct noderole *nr = &a->noderoles.at[id];
+        for (uint32_t k = nr->first_task; k < nr->first_task + nr->n_tasks; k++) {
+            struct task *task = &a->tasks[k];
+            if (task->span != span || !task->lane || a->lanes.at[task->lane].kind != LANE_POOL)
+                continue;
+            task->lane = 0;
+            schedule_enqueue(a, k);
+        }
+    }
+}
+
 /* Takes the head of lane `id` as far as it goes: started, or waiting where it lacks something. */
 static void advance_head(struct anneal *a, uint32_t id, uint32_t t)
 {
@@ -194,7 +214,7 @@ static void advance_head(struct anneal *a, uint32_t id, uint32_t t)
     enum lane_kind home = schedule_home(a, t);
     uint32_t op = nr->op, full = 0, jig = a->defs.at[task->def].jig;
     uint8_t kind = a->lanes.at[id].kind;
-    bool ask = a->task_state[t] == TASK_WAITING;
+    bool ask = a->task_state[t] == TASK_WAITING, held = a->spans.at[task->span].held;
     lane_pop(&a->lanes.at[id]);
     task->lane = 0;
     if (!ask && a->task_state[t] != TASK_READY)
@@ -206,6 +226,8 @@ static void advance_head(struct anneal *a, uint32_t id, uint32_t t)
     } else if (!limits_span_take(a, task->span, &full)) {
         queue_in(a, t, lane_find(a, LANE_POOL, full, op));
     } else {
+        if (task->span && !held)
+            free_from_pools(a, t);
         count_service(a, op);
         if (ask)
             attempt_ask(a, t);

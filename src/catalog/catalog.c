@@ -125,6 +125,14 @@ uint32_t catalog_graph_find(const struct catalog_graph *g, struct str id)
     return index_of(&g->by_id, id);
 }
 
+uint32_t catalog_graph_count(const struct catalog_graph *g, enum vertex_kind kind)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < g->n_vertices; i++)
+        n += g->vertices[i].kind == kind;
+    return n;
+}
+
 const struct catalog_action *catalog_action_get(const struct catalog_role *r, struct str name)
 {
     for (uint32_t i = 0; i < r->n_actions; i++)
@@ -138,6 +146,16 @@ uint32_t catalog_roles_written(const struct catalog *c)
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->n_roles; i++)
         n += c->roles[i].barclamp != CATALOG_NONE;
+    return n;
+}
+
+uint32_t catalog_tasks_written(const struct catalog *c)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < c->n_tasks; i++)
+        n += c->tasks[i].where.file != CATALOG_NONE;
+    for (uint32_t i = 0; i < c->n_graphs; i++)
+        n += catalog_graph_count(&c->graphs[i], VERTEX_TASK);
     return n;
 }
 

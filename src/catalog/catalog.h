@@ -260,6 +260,8 @@ uint32_t catalog_name_find(const struct catalog *c, struct str name);
 const struct catalog_action *catalog_action_get(const struct catalog_role *r, struct str name);
 /* How many roles it has that are not built in. */
 uint32_t catalog_roles_written(const struct catalog *c);
+/* And tasks, those of its graphs among them. */
+uint32_t catalog_tasks_written(const struct catalog *c);
 /* The role whose name is nearest to one that does not exist; NULL if none is near. */
 const char *catalog_role_nearest(const struct catalog *c, struct str name);
 

@@ -121,8 +121,8 @@ void catalog_import_write(struct buf *b, const struct catalog_import *i)
                    l->why);
     }
     if (i->counts.graphs)
-        buf_printf(b, "imported %u stages, groups and tasks of %u files in %u graphs\n",
-                   i->counts.vertices, i->counts.files, i->counts.graphs);
+        buf_printf(b, "imported %u stages, groups and tasks of %s in %s\n", i->counts.vertices,
+                   text_count(i->counts.files, "file").s, text_count(i->counts.graphs, "graph").s);
     else
         buf_printf(
             b,

@@ -163,5 +163,6 @@ void graph_plain_part(const struct graph_plain *p, uint32_t start, uint32_t end,
 
 const struct catalog_graph *catalog_graph_get(const struct catalog *c, struct str name);
 uint32_t catalog_graph_find(const struct catalog_graph *g, struct str id); /* CATALOG_NONE */
+uint32_t catalog_graph_count(const struct catalog_graph *g, enum vertex_kind kind);
 
 #endif

@@ -179,6 +179,16 @@ void help_usage(struct buf *b, const struct cli_verb *v); /* "anneal node show N
 void help_option(struct buf *b, const struct cli_opt *o); /* "-o, --output FORMAT" */
 void help_markdown(struct buf *b);
 
+/* --- cmd_plan_simulate.c: how a plan would end --- */
+struct catalog;
+struct weave;
+struct weave_request;
+int cli_plan_simulate_check(struct cli *c, struct err *e); /* do the options go together? */
+int cli_plan_simulate(struct cli *c, const struct catalog *cat, const struct weave *w,
+                      const struct weave_request *req, struct err *e);
+/* All values of an option that may be repeated; cmd_plan.c. */
+void cli_words(struct cli *c, const char *option, const struct str **ret, uint32_t *ret_n);
+
 /* --- cmd_diff.c: lines of a difference --- */
 /* "      + a.b: 1" for each value that differs in two documents. */
 void diff_data_say(struct cli *c, const struct value *before, const struct value *after);

@@ -258,25 +258,28 @@ static int column_of(const char *at)
     return colon > at && colon[-1] == ':' && column > 0 ? column : 0;
 }
 
-/* Is the hint the caret that model/selector.h puts below its line, two columns to the right? */
-static bool hint_is_caret(const struct err *e)
+/* The column of the caret with which selectors and expressions begin their hint, to be put below
+ * their line, two columns to the right of it; 0 if there is none. */
+static int hint_caret(const struct err *e)
 {
     size_t n = strspn(e->hint, " ");
-    return *e->line && n >= 2 && !strcmp(e->hint + n, "^");
+    return *e->line && n >= 2 && e->hint[n] == '^' ? (int)n - 1 : 0;
 }
 
 static void hint_put(struct pen *pen, const struct err *e, enum style style, const char *title)
 {
-    if (!*e->hint || hint_is_caret(e))
+    const char *hint = e->hint + (hint_caret(e) ? hint_caret(e) + 2 : 0); /* what is behind it */
+    hint += strspn(hint, " ");
+    if (!*hint)
         return;
     pen_put(pen, style, "%s", title);
-    pen_put(pen, STYLE_PLAIN, " %s", e->hint);
+    pen_put(pen, STYLE_PLAIN, " %s", hint);
     pen_end(pen);
 }
 
 void cli_put_source(struct pen *pen, const struct err *e)
 {
-    int column = hint_is_caret(e) ? (int)strlen(e->hint) - 2 : column_of(e->at);
+    int column = hint_caret(e) ? hint_caret(e) : column_of(e->at);
     if (!*e->line)
         return;
     pen_put(pen, STYLE_PLAIN, "    %s", e->line);
@@ -286,7 +289,7 @@ void cli_put_source(struct pen *pen, const struct err *e)
         do
             n++;
         while ((e->line[n] & 0xc0) == 0x80);
-    if (!column || (!e->line[n] && !hint_is_caret(e)))
+    if (!column || (!e->line[n] && !hint_caret(e)))
         return;
     pen_to(pen, 4 + term_width(e->line, n));
     pen_put(pen, STYLE_GOOD, "^");

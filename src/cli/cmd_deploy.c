@@ -42,6 +42,14 @@ static struct value *deploy_body(struct cli *c)
     return body;
 }
 
+/* A stage is its own stage, which is not the one that it comes before. */
+static const struct value *stage_shown(struct cli *c, const struct value *task)
+{
+    struct value *row = value_copy(&c->mem, task);
+    value_set(&c->mem, row, "stage", value_null(&c->mem));
+    return row;
+}
+
 /* What runs where; joins are for programs. */
 static void tasks_print(struct cli *c, const struct value *plan)
 {
@@ -54,9 +62,12 @@ static void tasks_print(struct cli *c, const struct value *plan)
                                           {0}};
     const struct value *tasks = value_get(plan, "tasks");
     struct value *list = value_list(&c->mem), *v = value_map(&c->mem);
-    for (uint32_t i = 0; value_is(tasks, VALUE_LIST) && i < tasks->n; i++)
-        if (strcmp(value_as_text(value_get(&tasks->items[i], "type"), ""), "join") != 0)
-            value_add(&c->mem, list, &tasks->items[i]);
+    for (uint32_t i = 0; value_is(tasks, VALUE_LIST) && i < tasks->n; i++) {
+        const struct value *task = &tasks->items[i];
+        const char *type = value_as_text(value_get(task, "type"), "");
+        if (strcmp(type, "join") != 0)
+            value_add(&c->mem, list, strcmp(type, "stage") != 0 ? task : stage_shown(c, task));
+    }
     value_set(&c->mem, v, "items", list);
     cli_print_list(c, v, fields, "task", "tasks");
 }
@@ -76,6 +87,17 @@ static const char *left_out(struct cli *c, const struct value *counts)
     return n ? arena_printf(&c->mem, ", %" PRId64 " left out (%s)", n, list) : "";
 }
 
+/* "operation 5: 20 tasks, and 12 stages and joins": its progress counts them all. */
+static const char *operation_told(struct cli *c, int64_t op, const char *tasks,
+                                  const struct value *counts)
+{
+    int64_t order = value_as_int(value_get(counts, "stages"), 0) +
+                    value_as_int(value_get(counts, "joins"), 0);
+    const char *told = arena_printf(&c->mem, "operation %" PRId64 ": %s", op, tasks);
+    return order ? arena_printf(&c->mem, "%s, and %" PRId64 " stages and joins", told, order)
+                 : told;
+}
+
 int cmd_deployment_deploy(struct cli *c, struct err *e)
 {
     const struct value *v, *warnings;
@@ -93,7 +115,7 @@ int cmd_deployment_deploy(struct cli *c, struct err *e)
     if (cli_has(c, "dry-run") && c->format == OUT_TABLE)
         tasks_print(c, value_get(v, "plan"));
     return cli_outcome(c, v, "operation.id",
-                       op ? arena_printf(&c->mem, "operation %" PRId64 ": %s", op, tasks)
+                       op ? operation_told(c, op, tasks, counts)
                           : arena_printf(&c->mem, "dry run: %s; nothing was changed", tasks),
                        e);
 }

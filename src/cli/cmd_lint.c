@@ -62,10 +62,15 @@ static void verdict_say(struct cli *c, const struct catalog_report *r, const str
     if (!cat)
         return;
     cli_say(c, "%s: %s, %s, %s", cli_arg(c, 0), text_count(cat->n_barclamps, "barclamp").s,
-            text_count(catalog_roles_written(cat), "role").s, text_count(cat->n_tasks, "task").s);
-    for (uint32_t i = 0; i < cat->n_graphs; i++)
-        cli_say(c, "graph %s: %u stages, groups and tasks", cat->graphs[i].name.s,
-                cat->graphs[i].n_vertices);
+            text_count(catalog_roles_written(cat), "role").s,
+            text_count(catalog_tasks_written(cat), "task").s);
+    for (uint32_t i = 0; i < cat->n_graphs; i++) {
+        const struct catalog_graph *g = &cat->graphs[i];
+        cli_say(c, "graph %s: %s, %s, %s", g->name.s,
+                text_count(catalog_graph_count(g, VERTEX_STAGE), "stage").s,
+                text_count(catalog_graph_count(g, VERTEX_GROUP), "group").s,
+                text_count(catalog_graph_count(g, VERTEX_TASK), "task").s);
+    }
 }
 
 int cmd_lint(struct cli *c, struct err *e)

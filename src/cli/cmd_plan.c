@@ -135,7 +135,7 @@ static int condition_of(void *ctx, uint32_t task, uint32_t node, struct err *e)
 
 /* --- what of it --- */
 
-static void words_of(struct cli *c, const char *option, const struct str **ret, uint32_t *ret_n)
+void cli_words(struct cli *c, const char *option, const struct str **ret, uint32_t *ret_n)
 {
     VEC(struct str) words = {0};
     for (size_t i = 0; cli_option_at(c, option, i); i++)
@@ -152,12 +152,12 @@ static int pick_of(struct plan_run *p, struct weave_part *part, struct weave_pic
                    struct err *e)
 {
     struct cli *c = p->c;
-    words_of(c, "start", &part->starts, &part->n_starts);
-    words_of(c, "end", &part->ends, &part->n_ends);
+    cli_words(c, "start", &part->starts, &part->n_starts);
+    cli_words(c, "end", &part->ends, &part->n_ends);
     *ret = (struct weave_pick){.parts = part, .n_parts = part->n_starts || part->n_ends};
-    words_of(c, "only", &ret->only, &ret->n_only);
-    words_of(c, "skip", &ret->skip, &ret->n_skip);
-    words_of(c, "event", &ret->events, &ret->n_events);
+    cli_words(c, "only", &ret->only, &ret->n_only);
+    cli_words(c, "skip", &ret->skip, &ret->n_skip);
+    cli_words(c, "event", &ret->events, &ret->n_events);
     const char *on = cli_option(c, "on");
     if (!on)
         return 0;
@@ -192,9 +192,25 @@ static struct value *row_of(struct plan_run *p, const struct weave *w, uint32_t 
                                                 : p->nodes.at[at->node].name.s);
     value_put_text(a, row, "role", at->role == WEAVE_NONE ? NULL : g->vertices[at->role].id.s);
     value_put_text(a, row, "type", g->vertices[at->task].type.s);
-    value_put_text(a, row, "stage", at->stage == WEAVE_NONE ? NULL : g->vertices[at->stage].id.s);
+    value_put_text(
+        a, row, "stage",
+        at->kind == WEAVE_STAGE || at->stage == WEAVE_NONE ? NULL : g->vertices[at->stage].id.s);
     value_put_text(a, row, "reason", weave_reason_name((enum weave_reason)at->reason));
     return row;
+}
+
+/* The order of a weave by levels, each in the order that it has.  Joins may be behind the last. */
+static const uint32_t *levels_order(struct plan_run *p, const struct weave *w)
+{
+    uint32_t *first = arena_new(&p->c->mem, uint32_t, w->n_levels + 2),
+             *ret = arena_new(&p->c->mem, uint32_t, w->n);
+    for (uint32_t v = 0; v < w->n; v++)
+        first[w->vertices[v].level + 1]++;
+    for (uint32_t i = 0; i <= w->n_levels; i++)
+        first[i + 1] += first[i];
+    for (uint32_t i = 0; i < w->n; i++)
+        ret[first[w->vertices[w->order[i]].level]++] = w->order[i];
+    return ret;
 }
 
 static void table_print(struct plan_run *p, const struct weave *w)
@@ -208,12 +224,13 @@ static void table_print(struct plan_run *p, const struct weave *w)
                                           {"REASON", "reason"},
                                           {0}};
     struct value *list = value_list(&p->c->mem), *v = value_map(&p->c->mem);
+    const uint32_t *order = levels_order(p, w);
     for (uint32_t i = 0; i < w->n; i++)
-        if (w->vertices[w->order[i]].kind != WEAVE_JOIN)
-            value_add(&p->c->mem, list, row_of(p, w, w->order[i]));
+        if (w->vertices[order[i]].kind != WEAVE_JOIN)
+            value_add(&p->c->mem, list, row_of(p, w, order[i]));
     value_set(&p->c->mem, v, "items", list);
     cli_print_list(p->c, v, fields, "task", "tasks");
-    cli_say(p->c, "%s on %s, %s behind each other", text_count(w->n_tasks, "task").s,
+    cli_say(p->c, "%s on %s, in %s", text_count(w->n_tasks, "task").s,
             text_count(p->nodes.n, "node").s, text_count(w->n_levels, "level").s);
 }
 
@@ -242,8 +259,6 @@ static void plan_print(struct plan_run *p, const struct weave *w)
 {
     SCOPED_BUF(text);
     const char *format = cli_option(p->c, "output");
-    for (uint32_t i = 0; i < w->n_warnings; i++)
-        cli_warn(p->c, "warning: %s", w->warnings[i].text.s);
     if (format && !strcmp(format, "json"))
         weave_write_json(&text, w, &p->req);
     else if (format && !strcmp(format, "dot"))
@@ -312,7 +327,7 @@ static int plain_print(struct cli *c, const struct catalog_graph *g, struct err 
     return 0;
 }
 
-static int plan_make(struct plan_run *p, struct err *e)
+static int plan_make(struct plan_run *p, const struct catalog *cat, struct err *e)
 {
     struct weave_part part = {0};
     struct weave_pick pick;
@@ -331,8 +346,12 @@ static int plan_make(struct plan_run *p, struct err *e)
     const char *node = cli_option(p->c, "node-file");
     if ((rc = weave_make(&p->req, &w, e)) < 0)
         return rc;
+    for (uint32_t i = 0; i < w->n_warnings && !node; i++)
+        cli_warn(p->c, "warning: %s", w->warnings[i].text.s);
     if (node)
         return node_print(p, w, node, e);
+    if (cli_has(p->c, "simulate"))
+        return cli_plan_simulate(p->c, cat, w, &p->req, e);
     plan_print(p, w);
     return 0;
 }
@@ -341,7 +360,9 @@ int cmd_plan(struct cli *c, struct err *e)
 {
     struct plan_run p = {.c = c};
     SCOPED(catalog) *cat = NULL;
-    int rc = catalog_read(c, &cat, e);
+    int rc = cli_plan_simulate_check(c, e);
+    if (rc >= 0)
+        rc = catalog_read(c, &cat, e);
     if (rc >= 0)
         rc = graph_find(c, cat, &p.req.graph, e);
     if (rc >= 0 && cli_has(c, "roles"))
@@ -349,7 +370,7 @@ int cmd_plan(struct cli *c, struct err *e)
     if (rc >= 0)
         rc = nodes_read(&p, e);
     if (rc >= 0)
-        rc = plan_make(&p, e);
+        rc = plan_make(&p, cat, e);
     vec_done(&p.nodes);
     vec_done(&p.data);
     return rc;

@@ -583,6 +583,13 @@ const struct cli_verb cli_verbs[] = {
                        "on nodes deployed before, only what is run again for it"),
                   FLAG("conditions", 0, "evaluate conditions; without it all are true"),
                   FLAG("limit-circles", 0, "strategies that dependencies contradict become limits"),
+                  FLAG("simulate", 0, "run it in virtual time and tell how everything ends"),
+                  MANY("fail", "WORD", KIND_TEXT,
+                       "with --simulate: this fails each time; may be repeated"),
+                  OPT("seed", "N", KIND_NUMBER,
+                      "with --simulate: draws the order in which tasks end (default: 1)"),
+                  OPT("workers", "N", KIND_NUMBER,
+                      "with --simulate: tasks that run at once (default: 8)"),
                   FLAG("roles", 0, "the graph as it is written, for Graphviz"),
                   OPT("node-file", "NODE", KIND_TEXT,
                       "the part of one node, with priorities, as YAML or JSON"),
@@ -590,8 +597,11 @@ const struct cli_verb cli_verbs[] = {
                    "table|json|yaml|dot|stages"}),
      .about = "A WORD is a task, a stage or a group; TASK/NODE and TASK/1,3-5 are single ones.  "
               "What is left out keeps its place in the order.  Exits with 5 if tasks wait for each "
-              "other in a circle.",
+              "other in a circle.\n\nWith --simulate the engine that a server has runs the graph, "
+              "without a server and without executing anything, and every task is listed with how "
+              "it ended, what failed first.  Exits with 11 if the operation fails.",
      .examples = "anneal plan ./catalog --nodes nodes.yaml -o stages\n"
+                 "anneal plan ./catalog --nodes nodes.yaml --simulate --fail db/node-2\n"
                  "anneal plan ./catalog --nodes nodes.yaml --start netconfig --on compute -o json"},
     {"import", "crowbar", "make a catalog of Crowbar's barclamps", cmd_import_crowbar, 0,
      .args = {{"SRC", KIND_DIR, 0, "a directory with barclamps, or one barclamp's file", NULL},

@@ -72,7 +72,7 @@ enum weave_kind { WEAVE_STAGE, WEAVE_TASK, WEAVE_JOIN };
     X(TYPE, "skipped by type")                                                                     \
     X(CONDITION, "condition is false")                                                             \
     X(PART, "outside the part")                                                                    \
-    X(NOT_ONLY, "not among the only ones")                                                         \
+    X(NOT_ONLY, "not asked for")                                                                   \
     X(SKIP, "skipped")                                                                             \
     X(NODE, "on another node")                                                                     \
     X(EVENT, "not for this event")
@@ -103,6 +103,7 @@ struct weave_join {
 struct weave_limit { /* at most so many at once */
     struct str name; /* "task:rabbitmq", "group:controller" */
     uint32_t vertex; /* of the graph */
+    uint32_t group;  /* of a task: only of instances that this one owns; NONE: of all */
     uint32_t size;
     bool nodes; /* of a group: held from a node's first task to its last */
 };
@@ -148,6 +149,10 @@ static inline void weave_scope_end(struct weave **w)
 /* "task/node", the id of a stage, the name of a join. */
 struct str weave_vertex_name(const struct weave *w, const struct weave_request *req, uint32_t v,
                              struct arena *a);
+/* Marks the stages and instances that words of a pick mean; what: whose words they are, "--only".
+ * ERR_NOT_FOUND for one that means nothing, with what is called nearly so. */
+int weave_words_mark(const struct weave *w, const struct weave_request *req, const char *what,
+                     const struct str *words, uint32_t n, bool *ret, struct err *e);
 /* The same edges without joins: the instances and stages that v waits for, itself never; sorted. */
 uint32_t weave_plain_deps(const struct weave *w, uint32_t v, uint32_t *ret, uint32_t max);
 /* By vertex: 100, 200 ...; see weave_priority.c. */

@@ -93,26 +93,22 @@ static void tell(struct weaving *x, const uint32_t *circle, uint32_t n)
     err_set(x->e, ERR_CONFLICT, "a circle: %.*s", (int)text.len, text.data);
 }
 
-int weave_give_up(struct weaving *x, uint32_t v)
+int weave_strategy_drop(struct weaving *x, uint32_t v)
 {
     const struct graph_vertex *t = &x->g->vertices[v];
-    if (t->kind == VERTEX_GROUP && (t->circles_limit || x->req->limit_circles)) {
-        x->no_chunks[v] = true;
-        vec_push(x->warnings,
-                 ((struct weave_warning){
-                     str_of(arena_printf(
-                         x->kept,
-                         "strategy %s of %s is a limit for each of its tasks, since "
-                         "with it there is %s",
-                         strategy_name((enum strategy)t->strategy.type), t->id.s, x->e->text)),
-                     t->strategy.where}));
-        return 1;
-    }
-    (void)err_hint(x->e,
-                   "strategy %s with %u at a time of %s contradicts what its tasks wait for: raise "
-                   "the amount, or turn it into a limit with `circles: limit`",
-                   strategy_name((enum strategy)t->strategy.type), x->strands[v].amount, t->id.s);
-    return -ERR_CONFLICT;
+    if (!t->circles_limit && !x->req->limit_circles)
+        return err_hint(x->e,
+                        "strategy %s with %u at a time of %s contradicts what its tasks wait for: "
+                        "raise the amount, or turn it into a limit with `circles: limit`",
+                        strategy_name((enum strategy)t->strategy.type), x->strands[v].amount,
+                        t->id.s);
+    x->no_chunks[v] = true;
+    const char *text = arena_printf(
+        x->kept, "strategy %s of %s is a limit%s, since with it there is %s",
+        strategy_name((enum strategy)t->strategy.type), t->id.s,
+        t->kind == VERTEX_GROUP ? " for each of its tasks" : "", x->e->text);
+    vec_push(x->warnings, ((struct weave_warning){str_of(text), t->strategy.where}));
+    return 1;
 }
 
 int weave_circle(struct weaving *x, const uint32_t *left)
@@ -122,5 +118,5 @@ int weave_circle(struct weaving *x, const uint32_t *left)
     uint32_t v = strategy_on(x, circle, n);
     tell(x, circle, n);
     free(circle);
-    return v == WEAVE_NONE ? -ERR_CONFLICT : weave_give_up(x, v);
+    return v == WEAVE_NONE ? -ERR_CONFLICT : weave_strategy_drop(x, v);
 }

@@ -101,7 +101,8 @@ static const struct catalog_jig *jig_of(const struct laying *l, const struct gra
     struct str name = str_is(t->type, "sync")            ? str_of("rsync")
                       : str_is(t->type, WEAVE_NODE_FILE) ? str_of("upload_file")
                                                          : t->type;
-    return catalog_jig_get(l->req->cat, name);
+    const struct catalog_jig *jig = catalog_jig_get(l->req->cat, name);
+    return jig ? jig : l->req->any_jig;
 }
 
 static uint32_t def_make(struct laying *l, const struct graph_vertex *t, const struct value *params)

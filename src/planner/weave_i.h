@@ -8,6 +8,7 @@
  *   weave_strategy.c  chunks and limits
  *   weave_fill.c    edges as one array
  *   weave_sort.c    order, levels, weights, stages; or the circle, told
+ *   weave_window.c  sliding windows that keep out what they wait for
  *   weave_pick.c    what is left out
  */
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -138,10 +139,11 @@ int weave_sort(struct weaving *x);
 
 /* weave_circle.c: from what is left over, those with left[v] > 0 */
 int weave_circle(struct weaving *x, const uint32_t *left);
-/* The strategy of v contradicts what x->e tells: as weave_sort(). */
-int weave_give_up(struct weaving *x, uint32_t v);
+/* The strategy of a vertex is in the way, as x->e tells.  1: it is a limit from now on; else x->e
+ */
+int weave_strategy_drop(struct weaving *x, uint32_t v);
 
-/* weave_window.c: as weave_sort() */
+/* weave_window.c, of what is sorted; as weave_sort() */
 int weave_windows(struct weaving *x);
 
 /* weave_pick.c */

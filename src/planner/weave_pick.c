@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "planner/weave_i.h"
 
 /* --- words --- */
@@ -43,11 +44,11 @@ static bool in_list(struct str list, struct str name)
     return found;
 }
 
-static struct str node_name(const struct weaving *x, uint32_t node)
+static struct str node_name(const struct weave_request *req, uint32_t node)
 {
     if (node == WEAVE_NONE)
         return str_of("");
-    return node == x->req->n_nodes ? str_of(WEAVE_MASTER) : x->req->nodes[node].name;
+    return node == req->n_nodes ? str_of(WEAVE_MASTER) : req->nodes[node].name;
 }
 
 static bool serves(const struct weave *w, uint32_t v, uint32_t group)
@@ -58,37 +59,82 @@ static bool serves(const struct weave *w, uint32_t v, uint32_t group)
     return false;
 }
 
-/* Marks what a word means; false if that is nothing. */
-static bool word_mark(struct weaving *x, struct str word, bool *ret)
+/* A word taken apart: the vertex of the graph, and which of its nodes. */
+struct word {
+    struct str id, nodes;
+    bool some; /* only on those nodes */
+    uint32_t at;
+};
+
+static struct word word_of(const struct weave *w, struct str text)
 {
-    const struct weave *w = x->w;
-    const char *slash = memchr(word.s, '/', word.n);
-    struct str id = {word.s, slash ? (size_t)(slash - word.s) : word.n};
-    struct str nodes = slash ? (struct str){slash + 1, word.n - id.n - 1} : (struct str){"", 0};
-    uint32_t at = catalog_graph_find(x->g, id);
+    const char *slash = memchr(text.s, '/', text.n);
+    struct word x = {.id = {text.s, slash ? (size_t)(slash - text.s) : text.n}, .some = slash};
+    x.nodes = slash ? (struct str){slash + 1, text.n - x.id.n - 1} : str_of("");
+    x.at = catalog_graph_find(w->graph, x.id);
+    return x;
+}
+
+/* Is it what the word means, on whatever node? */
+static bool word_fits(const struct weave *w, const struct word *x, uint32_t v)
+{
+    const struct weave_vertex *at = &w->vertices[v];
+    if (w->graph->vertices[x->at].kind == VERTEX_GROUP)
+        return at->kind == WEAVE_TASK && serves(w, v, x->at);
+    return at->task == x->at;
+}
+
+/* Marks what a word means; false if that is nothing. */
+static bool word_mark(const struct weave *w, const struct weave_request *req, const struct word *x,
+                      bool *ret)
+{
     bool any = false;
-    if (at == CATALOG_NONE)
-        return false;
-    bool group = x->g->vertices[at].kind == VERTEX_GROUP;
-    for (uint32_t v = 0; v < w->n_stages + w->n_tasks; v++) {
-        bool fits = group ? w->vertices[v].kind == WEAVE_TASK && serves(w, v, at)
-                          : w->vertices[v].task == at;
-        if (fits && (!slash || in_list(nodes, node_name(x, w->vertices[v].node))))
+    for (uint32_t v = 0; x->at != CATALOG_NONE && v < w->n_stages + w->n_tasks; v++)
+        if (word_fits(w, x, v) &&
+            (!x->some || in_list(x->nodes, node_name(req, w->vertices[v].node))))
             any = ret[v] = true;
-    }
     return any;
+}
+
+/* What is called nearly as the word's vertex, or as the node where it is not; NULL: nothing. */
+static const char *word_nearest(const struct weave *w, const struct weave_request *req,
+                                const struct word *x)
+{
+    VEC(const char *) names = {0};
+    for (uint32_t i = 0; x->at == CATALOG_NONE && i < w->graph->n_vertices; i++)
+        vec_push(&names, w->graph->vertices[i].id.s);
+    for (uint32_t v = 0; x->at != CATALOG_NONE && v < w->n_stages + w->n_tasks; v++)
+        if (word_fits(w, x, v))
+            vec_push(&names, node_name(req, w->vertices[v].node).s);
+    const char *nearest = text_nearest(x->at == CATALOG_NONE ? x->id : x->nodes, names.at, names.n);
+    vec_done(&names);
+    return nearest;
+}
+
+int weave_words_mark(const struct weave *w, const struct weave_request *req, const char *what,
+                     const struct str *words, uint32_t n, bool *ret, struct err *e)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        struct word x = word_of(w, words[i]);
+        if (word_mark(w, req, &x, ret))
+            continue;
+        const char *near = word_nearest(w, req, &x);
+        err_set(e, ERR_NOT_FOUND, "%s: nothing is called %.*s here", what, (int)words[i].n,
+                words[i].s);
+        if (!near)
+            return err_hint(e, "a task, a stage or a group, or TASK/NODE, TASK/1,3-5");
+        if (x.at != CATALOG_NONE)
+            return err_hint(e, "did you mean %.*s/%s?", (int)x.id.n, x.id.s, near);
+        return err_hint(e, "did you mean %s%s%.*s?", near, x.some ? "/" : "", (int)x.nodes.n,
+                        x.nodes.s);
+    }
+    return 0;
 }
 
 static int words_mark(struct weaving *x, const char *what, const struct str *words, uint32_t n,
                       bool *ret)
 {
-    for (uint32_t i = 0; i < n; i++)
-        if (!word_mark(x, words[i], ret)) {
-            err_set(x->e, ERR_NOT_FOUND, "%s: nothing is called %.*s here", what, (int)words[i].n,
-                    words[i].s);
-            return err_hint(x->e, "a task, a stage or a group, or TASK/NODE, TASK/1,3-5");
-        }
-    return 0;
+    return weave_words_mark(x->w, x->req, what, words, n, ret, x->e);
 }
 
 /* --- parts --- */

@@ -370,6 +370,7 @@ static void plan_seal(struct laying *l, struct weave_plan *ret)
     SEAL(p->spans, p->n_spans, l->spans, struct plan_span);
     SEAL(sizes, ret->n_pools, l->sizes, struct weave_pool);
     ret->pools = sizes;
+    ret->task_of = l->task_of;
     ret->plan = p;
 }
 
@@ -399,13 +400,15 @@ int weave_plan_make(const struct weave_plan_request *req, struct weave_plan *ret
     arena_init(&l.mem);
     l.plan->catalog = req->cat->number;
     l.place_of = arena_new(&l.mem, uint32_t, w->n);
-    l.task_of = arena_new(&l.mem, uint32_t, w->n);
+    l.task_of = arena_new(&l.plan->mem, uint32_t, w->n);
     l.own_join = filled(&l.mem, w->n);
     l.forgiving = arena_new(&l.mem, uint32_t, w->n);
     l.closing = filled(&l.mem, req->n_members);
     l.groups = arena_new(&l.mem, uint32_t, l.g->n_vertices);
     l.def_of = arena_new(&l.mem, uint32_t, l.g->n_vertices);
-    l.pool_of = arena_new(&l.mem, uint32_t, l.g->n_vertices);
+    l.first_limit = arena_new(&l.mem, uint32_t, l.g->n_vertices);
+    l.next_limit = arena_new(&l.mem, uint32_t, w->n_limits);
+    l.limit_pool = arena_new(&l.mem, uint32_t, w->n_limits);
     l.span_of = arena_new(&l.mem, uint32_t, req->n_members);
     int rc = weave_types_check(&l);
     if (rc >= 0)

@@ -28,7 +28,8 @@ struct weave_pool { /* a pool that lives and is to have another size */
 struct weave_plan_request {
     const struct weave *weave;
     const struct weave_request *of;
-    const struct catalog *cat; /* its jigs execute types of the same name */
+    const struct catalog *cat;         /* its jigs execute types of the same name */
+    const struct catalog_jig *any_jig; /* executes the types that it has none for; NULL: nothing */
     const struct planner_world *world;
     uint32_t deployment;
     const struct weave_member *members; /* by id; of each node at least one that runs something */
@@ -44,8 +45,9 @@ struct weave_plan_request {
 };
 struct weave_plan {
     struct plan *plan;
-    const struct weave_pool *pools; /* in the plan's arena */
+    const struct weave_pool *pools; /* in the plan's arena, as what follows */
     uint32_t n_pools;
+    const uint32_t *task_of; /* by vertex of the weave: index into plan->tasks */
 };
 /* ERR_REFUSED with everything that no jig executes, by type; ERR_LIMIT for a noderole with too many
  * tasks; what `parameters` says. */

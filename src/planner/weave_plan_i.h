@@ -35,8 +35,9 @@ struct laying {
     VEC(struct plan_pool) new_pools;
     VEC(struct weave_pool) sizes;
     VEC(struct plan_span) spans;
-    uint32_t *pool_of; /* by vertex of the graph: ref of its task pool; 0: none */
-    uint32_t *span_of; /* by member: index + 1 of its group's span */
+    uint32_t *first_limit;             /* by vertex of the graph: index + 1; 0: none */
+    uint32_t *next_limit, *limit_pool; /* by limit: another of the same task; ref */
+    uint32_t *span_of;                 /* by member: index + 1 of its group's span */
 };
 
 /* weave_def.c: what vertex v of the weave is to the engine.  A ref; 0 and l->e: it cannot be. */

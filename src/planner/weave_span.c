@@ -30,20 +30,43 @@ static uint32_t span_add(struct laying *l, const uint32_t *pools, uint32_t n)
     return (uint32_t)l->spans.n;
 }
 
+enum { TASK_LIMITS = 2 }; /* of one instance: its task's own, and its group's for that task */
+
+/* The pools that an instance takes for itself. */
+static uint32_t own_pools(const struct laying *l, uint32_t v, uint32_t ret[TASK_LIMITS])
+{
+    const struct weave_vertex *at = &l->w->vertices[v];
+    uint32_t n = 0;
+    for (uint32_t i = l->first_limit[at->task]; i && n < TASK_LIMITS; i = l->next_limit[i - 1]) {
+        uint32_t group = l->w->limits[i - 1].group;
+        if (group == WEAVE_NONE || group == at->role)
+            ret[n++] = l->limit_pool[i - 1];
+    }
+    return n;
+}
+
+typedef VEC(uint32_t) pools_v;
+
+static void pool_once(pools_v *pools, uint32_t pool)
+{
+    for (size_t i = 0; i < pools->n; i++)
+        if (pools->at[i] == pool)
+            return;
+    vec_push(pools, pool);
+}
+
 /* The span of a member: its group's pool, and those of its tasks. */
 static void member_span(struct laying *l, uint32_t member, uint32_t pool)
 {
     const struct weave_member *m = &l->req->members[member];
-    VEC(uint32_t) pools = {0};
+    pools_v pools = {0};
     vec_push(&pools, pool);
     for (uint32_t v = l->w->base[m->node], end = l->w->base[m->node + 1]; v < end; v++) {
-        const struct weave_vertex *at = &l->w->vertices[v];
-        uint32_t own = l->pool_of[at->task];
-        bool known = at->role != m->group || !own || at->reason != WEAVE_RUN;
-        for (size_t i = 0; i < pools.n && !known; i++)
-            known = pools.at[i] == own;
-        if (!known)
-            vec_push(&pools, own);
+        uint32_t own[TASK_LIMITS];
+        if (l->w->vertices[v].role != m->group || l->w->vertices[v].reason != WEAVE_RUN)
+            continue;
+        for (uint32_t i = 0, n = own_pools(l, v, own); i < n; i++)
+            pool_once(&pools, own[i]);
     }
     l->span_of[member] = span_add(l, pools.at, (uint32_t)pools.n);
     vec_done(&pools);
@@ -51,24 +74,25 @@ static void member_span(struct laying *l, uint32_t member, uint32_t pool)
 
 void weave_pools(struct laying *l)
 {
-    for (uint32_t i = 0; i < l->w->n_limits; i++)
-        if (!l->w->limits[i].nodes)
-            l->pool_of[l->w->limits[i].vertex] = pool_ref(l, &l->w->limits[i]);
     for (uint32_t i = 0; i < l->w->n_limits; i++) {
         const struct weave_limit *limit = &l->w->limits[i];
-        if (!limit->nodes)
+        l->limit_pool[i] = pool_ref(l, limit);
+        if (limit->nodes)
             continue;
-        uint32_t pool = pool_ref(l, limit);
-        for (uint32_t m = 0; m < l->req->n_members; m++)
-            if (l->req->members[m].group == limit->vertex)
-                member_span(l, m, pool);
+        l->next_limit[i] = l->first_limit[limit->vertex];
+        l->first_limit[limit->vertex] = i + 1;
     }
+    for (uint32_t i = 0; i < l->w->n_limits; i++)
+        for (uint32_t m = 0; l->w->limits[i].nodes && m < l->req->n_members; m++)
+            if (l->req->members[m].group == l->w->limits[i].vertex)
+                member_span(l, m, l->limit_pool[i]);
 }
 
 uint32_t weave_span(struct laying *l, uint32_t v)
 {
-    uint32_t member = l->place_of[v], pool = l->pool_of[l->w->vertices[v].task];
+    uint32_t member = l->place_of[v], pools[TASK_LIMITS];
     if (l->span_of[member] && l->req->members[member].group == l->w->vertices[v].role)
         return l->span_of[member];
-    return pool ? span_add(l, &pool, 1) : 0;
+    uint32_t n = own_pools(l, v, pools);
+    return n ? span_add(l, pools, n) : 0;
 }

@@ -5,7 +5,6 @@
  * keep it, and the order has nothing to do with it.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <string.h>
 
 #include "base/sort.h"
 #include "planner/weave_i.h"
@@ -46,9 +45,13 @@ static int amount_of(struct weaving *x, uint32_t v, uint32_t *ret)
     return 0;
 }
 
-static void limit_add(struct weaving *x, uint32_t v, uint32_t size, bool nodes, const char *name)
+/* Of all that a vertex is: of the nodes of a group, of the instances of a task. */
+static void limit_whole(struct weaving *x, uint32_t v, uint32_t size)
 {
-    vec_push(&x->limits, ((struct weave_limit){str_of(name), v, size, nodes}));
+    bool group = x->g->vertices[v].kind == VERTEX_GROUP;
+    const char *name = arena_printf(&x->w->mem, "%s:%s", group ? "group" : "task",
+                                    x->g->vertices[v].id.s);
+    vec_push(&x->limits, ((struct weave_limit){str_of(name), v, WEAVE_NONE, size, group}));
 }
 
 /* A strategy that became a limit: each of the group's tasks has it for itself. */
@@ -62,9 +65,9 @@ static void limit_tasks(struct weaving *x, uint32_t g, uint32_t size)
             if (c->owner[pos] != g || done[t])
                 continue;
             done[t] = true;
-            limit_add(
-                x, t, size, false,
-                arena_printf(&x->w->mem, "%s/%s", x->g->vertices[g].id.s, x->g->vertices[t].id.s));
+            const char *name = arena_printf(&x->w->mem, "%s/%s", x->g->vertices[g].id.s,
+                                            x->g->vertices[t].id.s);
+            vec_push(&x->limits, ((struct weave_limit){str_of(name), t, g, size, false}));
         }
     }
 }
@@ -96,11 +99,10 @@ static int strategy_one(struct weaving *x, uint32_t v)
     if (rc < 0 || s->amount == 0)
         return rc;
     nodes_of(x, v, &nodes);
-    if (x->no_chunks[v])
+    if (group && x->no_chunks[v])
         limit_tasks(x, v, s->amount);
-    else if (t->strategy.type == STRATEGY_ROLLING || (!group && t->same_node))
-        limit_add(x, v, s->amount, group,
-                  arena_printf(&x->w->mem, "%s:%s", group ? "group" : "task", t->id.s));
+    else if (t->strategy.type == STRATEGY_ROLLING || x->no_chunks[v] || (!group && t->same_node))
+        limit_whole(x, v, s->amount);
     else if (nodes.n > s->amount)
         chunks_add(x, v, s->amount, &nodes);
     vec_done(&nodes);

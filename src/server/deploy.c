@@ -249,8 +249,8 @@ int deploy_apply(struct deploy *d, const struct server_call *c, const char *titl
     int rc = check_idle(d, e);
     if (rc < 0 || (rc = carriers_bind(d, c, e)) < 0 || (rc = plan_make(d, &p, e)) < 0)
         return rc;
-    const struct weave_pool *before = pools_now(d,
-                                                &p); /* smaller ones count from the first start */
+    /* Smaller ones must count from the first start, so they come before the plan. */
+    const struct weave_pool *before = pools_now(d, &p);
     if ((rc = pools_resize(d, c, p.pools, p.n_pools, e)) >= 0 &&
         (rc = face_plan_apply(d->server, c, p.plan, &work, ret_op, e)) >= 0)
         begun_note(d, *ret_op);

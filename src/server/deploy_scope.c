@@ -191,6 +191,16 @@ static bool old_scope(struct deploy *d, const struct graph_vertex *t, uint32_t n
     return true;
 }
 
+/* Behind the mark under what is undefined, if nothing is there yet: where such data come from. */
+static void remedy_add(const struct deploy *d, struct err *e)
+{
+    size_t n = e ? strlen(e->hint) : 0;
+    if (n && e->hint[n - 1] == '^')
+        (void)err_hint(
+            e, "%s set it with `anneal deployment edit %s --set " CATALOG_CARRIER ":KEY=VALUE`",
+            e->hint, view_deployment_name(d->server, d->ask->deployment));
+}
+
 int deploy_condition(void *ctx, uint32_t task, uint32_t node, struct err *e)
 {
     struct deploy *d = ctx;
@@ -200,6 +210,8 @@ int deploy_condition(void *ctx, uint32_t task, uint32_t node, struct err *e)
     d->scope.old = old_scope(d, t, node, &common) ? &d->old : NULL;
     d->scope.memo = memo_of(d, common);
     int rc = expr_eval_truth(t->condition, &d->scope, e);
+    if (rc == -ERR_UNKNOWN_NAME)
+        remedy_add(d, e);
     if (rc < 0)
         (void)err_wrap(e, "condition of %s on %s", t->id.s,
                        node < d->nodes.n ? d->nodes.at[node].name.s : CATALOG_MASTER);

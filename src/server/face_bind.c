@@ -29,7 +29,7 @@ static struct value *loaded_value(struct arena *mem, const struct catalog *cat,
     value_put_text(mem, v, "loaded_at", view_time(mem, at_ms));
     value_put_int(mem, v, "barclamps", cat->n_barclamps);
     value_put_int(mem, v, "roles", catalog_roles_written(cat));
-    value_put_int(mem, v, "tasks", cat->n_tasks);
+    value_put_int(mem, v, "tasks", catalog_tasks_written(cat));
     value_set(mem, v, "report", view_report(mem, report, 0));
     return v;
 }
@@ -116,13 +116,17 @@ static int read_items(struct server *s, const struct server_call *c, struct bind
     return rc;
 }
 
+/* Tasks that were replaced are history and count no more. */
 int face_plan_room(const struct server *s, const struct plan *plan, struct err *e)
 {
-    if ((uint64_t)anneal_task_end(s->engine) + plan->n_tasks <= s->opts->max_tasks)
+    uint64_t noderoles[NODEROLE_STATE_COUNT], tasks[TASK_STATE_COUNT], n = plan->n_tasks;
+    anneal_totals(s->engine, noderoles, tasks);
+    for (int i = 0; i < TASK_STATE_COUNT; i++)
+        n += tasks[i];
+    if (n <= s->opts->max_tasks)
         return 0;
     err_set(e, ERR_LIMIT, "this would make %llu tasks, more than max_tasks (%llu)",
-            (unsigned long long)anneal_task_end(s->engine) + plan->n_tasks,
-            (unsigned long long)s->opts->max_tasks);
+            (unsigned long long)n, (unsigned long long)s->opts->max_tasks);
     return err_hint(e, "raise max_tasks in the configuration");
 }
 

@@ -44,10 +44,13 @@ bool chronicle_failed(uint8_t outcome)
 
 const char *chronicle_role(const struct server *s, uint32_t task)
 {
-    struct task_view v; /* by its definition: a task that was replaced is of no noderole */
-    return anneal_task(s->engine, task, &v) && v.def < s->inv.defs.n
-               ? s->inv.role_names.at[s->inv.defs.at[v.def].role]
-               : "?";
+    struct task_view v;
+    if (!anneal_task(s->engine, task, &v) || v.def >= s->inv.defs.n)
+        return "?";
+    if (v.noderole)
+        return view_role_name(s, v.noderole);
+    /* One that was replaced is of no noderole: by its definition. */
+    return s->inv.role_names.at[s->inv.defs.at[v.def].role];
 }
 
 int chronicle_operation(const struct server *s, const struct server_call *c, uint32_t *ret_id,

@@ -178,7 +178,7 @@ struct value *view_catalog(struct server *s, struct arena *a)
     value_put_text(a, v, "loaded_at", view_time(a, s->catalog_loaded_ms));
     value_put_int(a, v, "barclamps", c->n_barclamps);
     value_put_int(a, v, "roles", catalog_roles_written(c));
-    value_put_int(a, v, "tasks", c->n_tasks);
+    value_put_int(a, v, "tasks", catalog_tasks_written(c));
     return v;
 }
 

@@ -69,6 +69,17 @@ static const char *task_words(const struct why_answer *w, uint32_t id)
                         view_noderole_name(w->server, w->mem, v.noderole));
 }
 
+/* What has nothing more to do: it ran, or it was left out, and then its definition says why. */
+static const char *done_words(const struct why_answer *w, uint32_t id)
+{
+    const struct server *s = w->server;
+    struct task_view v = {0};
+    bool left_out = anneal_task(s->engine, id, &v) && v.rule == RULE_SKIP && v.def < s->inv.defs.n;
+    const char *why = left_out ? s->inv.defs.at[v.def].type : NULL;
+    return why ? arena_printf(w->mem, "%s was left out: %s", task_words(w, id), why)
+               : arena_printf(w->mem, "%s has ended well", task_words(w, id));
+}
+
 static const char *operation_words(const struct why_answer *w, uint32_t id)
 {
     const char *title = object_of(w, ROWS_OPERATION, id).name;
@@ -418,7 +429,7 @@ static void tell(struct why_answer *w, const struct why *y, struct told *t)
                                node);
         t->remedy = "anneal admin confirm-dead";
         break;
-    case WHY_DONE: t->text = arena_printf(w->mem, "%s has ended well", task_words(w, y->id)); break;
+    case WHY_DONE: t->text = done_words(w, y->id); break;
     case WHY_RULE_COUNT: t->text = ""; break;
     }
 }

@@ -20,31 +20,9 @@
 #include "server/hook_round.h"
 #include "server/hook_store.h"
 #include "server/lease.h"
+#include "sim/rng_i.h"
 #include "sim/sim.h"
 #include "store/store.h"
-
-/* ---- chance: one stream per party, so that switching off one kind of fault leaves the others
- * alone ---- */
-struct rng {
-    uint64_t key, n;
-};
-static inline uint64_t rng_next(struct rng *r)
-{
-    uint64_t n = ++r->n;
-    return mix64(mix64(r->key, n), n);
-}
-static inline uint32_t rng_below(struct rng *r, uint32_t n) /* n > 0 */
-{
-    return (uint32_t)(((rng_next(r) >> 32) * n) >> 32);
-}
-static inline uint32_t rng_from(struct rng *r, uint32_t low, uint32_t high) /* both included */
-{
-    return low + rng_below(r, high - low + 1);
-}
-static inline bool rng_chance(struct rng *r, uint32_t per_mille)
-{
-    return rng_below(r, 1000) < per_mille;
-}
 
 /* ---- agenda ---- */
 enum agenda_kind {

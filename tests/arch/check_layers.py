@@ -41,6 +41,7 @@ FACADES = {
     "catalog": {"catalog/catalog.h", "catalog/import.h", "catalog/taskgraph.h"},
     "planner": {"planner/planner.h", "planner/weave.h", "planner/weave_plan.h", "planner/weave_write.h"},
     "template": {"template/expr.h", "template/hook.h"},
+    "sim": {"sim/sim.h", "sim/sim_graph.h"},
 }
 BANNED = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|gets|strtok|strncpy|strncat|atoi|atol|atoll|alloca|system|popen)\s*\(")
 LIBRARY_HEADERS = {  # adapters hide their library: no type of it in a header

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 
 # The page is read in a clone; this is one, with the programs that are built already.
-mkdir -p "$work/clone/build"
+mkdir -p "$work/clone/build" "$work/tmp"
 cp -r "$top/quickstart" "$top/tools" "$top/examples" "$work/clone/" || exit 1
 ln -s "$bin" "$work/clone/build/bin"
 cd "$work/clone" || exit 1
@@ -17,7 +17,7 @@ trap clone_finish EXIT
 trap 'exit 1' INT TERM HUP
 
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])') || exit 1
-export ANNEAL_SERVER=http://127.0.0.1:$port ANNEAL_BIN_DIR=$work/clone/build/bin
+export ANNEAL_SERVER=http://127.0.0.1:$port ANNEAL_BIN_DIR=$work/clone/build/bin TMPDIR=$work/tmp
 unset ANNEAL_TOKEN_FILE ANNEAL_TOKEN
 python3 "$top/tests/e2e/tutorial.py" "${TUTORIAL:-$top/docs/tutorial.md}" 55 &
 runner=$!

@@ -39,7 +39,10 @@ has "$out" "digraph plan" "for Graphviz"
 run anneal plan "$work/cat" --roles
 has "$out" "shape=folder" "and the graph as it is written"
 plan
-has "$out" "8 tasks on 4 nodes" "as a table, counted"
+has "$out" "8 tasks on 4 nodes, in " "as a table, counted"
+levels=$(awk '$1 ~ /^[0-9]+$/ && NF == 7 { print $1 }' <<<"$out")
+is "$(wc -l <<<"$levels")" 10 "a row for each"
+is "$levels" "$(sort -n <<<"$levels")" "level by level"
 plan --node-file w3
 has "$out" "- w3" "the file of a node"
 has "$out" "timeout: 60" "with its parameters"
@@ -68,6 +71,40 @@ has "$err" "strategy parallel with 2 at a time of web" "and its name"
 plan --limit-circles -o json
 is "$rc" 0 "or becomes a limit"
 is "$(jq -c '[.limits[].size] | unique' <<<"$out")" '[2]' "of each of its tasks"
+
+sed -i '$d' "$work/cat/graphs/site.yaml"
+plan --simulate
+is "$rc" 0 "a run of it can be simulated"
+has "$out" "would end as succeeded: 8 DONE" "which tells how it ends"
+plan --simulate --fail install/w1
+is "$rc" 11 "what if a task fails on a node: the operation fails"
+is "$(sed -n 2p <<<"$out" | tr -s ' ')" "install w1 FAILED exit" "what failed is first"
+plan --simulate --fail install/w1 -o json
+is "$(jq -c '[.operation.state, .operation.reason]' <<<"$out")" '["failed","dependency"]' "as data: how it ended"
+is "$(jq -c '[.tasks[] | select(.node == "w1") | [.id, .task, .node, .state, .reason]]' <<<"$out")" \
+    '[["install/w1","install","w1","FAILED","exit"],["serve/w1","serve","w1","DEP_FAILED","dependency"]]' "what became of each task"
+is "$(jq -c '[.noderoles[] | select(.node == "d1" or .node == "w1") | [.role, .node, .state]]' <<<"$out")" \
+    '[["db","d1","ACTIVE"],["web","w1","ERROR"]]' "and of each noderole"
+plan --simulate --skip install -o json
+is "$(jq -c '[.tasks[] | select(.task == "install") | [.state, .reason, .left_out]] | unique' <<<"$out")" \
+    '[["SKIPPED","left-out","skipped"]]' "what is left out is passed, with why"
+plan --simulate --seed 1 --workers 1 -o json
+first=$out
+plan --simulate --seed 1 --workers 1 -o json
+is "$out" "$first" "the same seed is the same run"
+plan --simulate --fail instal
+is "$rc" 4 "a word that matches nothing is an error here too"
+has "$err" "did you mean install?" "with what would match"
+plan --simulate --fail install/w9
+has "$err" "did you mean install/w1?" "node by node"
+plan --simulate --fail start
+has "$err" "nothing of start is run" "nor can a stage fail"
+plan --fail install
+is "$rc" 2 "without --simulate nothing fails"
+plan --simulate -o dot
+is "$rc" 2 "a run is no graph"
+plan --simulate --workers 0
+is "$rc" 2 "and nobody works without workers"
 
 fuel=${ANNEAL_TEST_DATA:-$top/../shared}/data/fuel
 if [ -d "$fuel" ]; then

@@ -26,6 +26,11 @@ cat >"$work/cat/site/graphs/tasks.yaml" <<END
 - {id: optional, type: shell, groups: compute, requires: [agent], fail_on_error: false, parameters: $(run optional)}
 - {id: report, type: shell, role: "*", requires: [deployment], required_for: [post_deployment], parameters: $(run report)}
 END
+mkdir "$work/cat/site/graphs/files"
+cat >"$work/cat/site/graphs/files/tasks.yaml" <<END
+- {id: setup, type: shell, role: compute, parameters: {cmd: echo setup}}
+- {id: file, type: node_file, role: compute, requires: [setup], parameters: {path: {expr: '"$work/of-" ~ node.name ~ ".yaml"'}}}
+END
 out=$(anneal lint "$work/cat" 2>&1); ok $? "the catalog is sound" "$out"
 
 start || exit 1
@@ -37,6 +42,7 @@ has "$out" "anneal deployment bind d" "and it is told what to do"
 anneal -q deployment bind d controller=a1.t,a2.t compute=b1.t,b2.t,b3.t --wait >/dev/null
 out=$(anneal deployment deploy d 2>&1); is $? 6 "a condition that reads what is not there refuses the run"
 has "$out" "condition of api on a1.t: common.release is undefined" "with its task, node and place"
+has "$out" "anneal deployment edit d --set task-graph:KEY=VALUE" "and the remedy"
 set_release() { anneal -q deployment propose d && anneal -q deployment edit d --set "task-graph:release=$1" && anneal -q deployment commit d; }
 set_release one; ok $? "what all tasks share is data of the deployment"
 
@@ -63,6 +69,12 @@ has "$out" "2 left out (2 condition is false)" "what has not changed is left out
 is "$(grep -c api "$trail")" 0 "really"
 skipped=$(anneal task list -o json | jq -r '[.items[] | select(.name == "api")][0] | .state + " " + .reason + ": " + .left_out')
 is "$skipped" "SKIPPED left-out: condition is false" "and it is told why"
+skipped=$(anneal task list -o json | jq -r '[.items[] | select(.name == "api")][0].id')
+has "$(anneal why task/"$skipped")" "was left out: condition is false" "why says so, too"
+has "$(anneal task show "$skipped")" "condition is false" "and so does the task"
+op=$(anneal operation list -o json | jq '[.items[] | select(.kind == "deploy")] | last | .id')
+is "$(anneal operation history "$op" -o json | jq -c '[.items[] | select(.name == "prepared") | .role] | unique')" '["compute","controller"]' \
+    "its history names the group that each attempt was for"
 crash; start
 set_release two
 : >"$trail"
@@ -134,6 +146,7 @@ part --start deployment; is "$(cut -d' ' -f1 "$trail" | sort -u)" report "what i
 for word in --only --skip --start --end; do
     out=$(anneal deployment deploy d $word nothing 2>&1); is $? 4 "$word with a word that matches nothing is refused"
 done
+has "$(anneal deployment deploy d --only agnt 2>&1)" 'did you mean agent?' "with the nearest name"
 out=$(anneal deployment deploy d --on zz.t 2>&1); [ $? -ne 0 ]; ok $? "and so is a node that is not there"
 
 : >"$trail"
@@ -145,6 +158,9 @@ out=$(anneal deployment deploy d --wait 2>&1); has "$out" "left out" "and is not
 has "$(anneal deployment graph d --format dot)" "digraph" "the graph as DOT"
 has "$(anneal deployment graph d --format roles)" "controller" "and as it is written"
 is "$(anneal deployment graph d --node-file b1.t -o json | jq -c '[.tasks[].id]')" '["prepared","agent","optional","report"]' "a node's part as its file"
+out=$(anneal deployment deploy d --graph files --wait 2>&1); ok $? "another graph brings each node its file" "$out"
+is "$(grep -c 'priority:' "$work/of-b1.t.yaml") $(grep 'release:' "$work/of-b1.t.yaml" | tr -d ' "')" "2 release:three" "its tasks by priority, and its settings"
+is "$(stat -c %a "$work/of-b2.t.yaml")" 600 "for its owner only"
 anneal -q deployment unbind d compute=b3.t --wait >/dev/null; ok $? "a node leaves its group"
 part; is "$(grep -c 'b3.t' "$trail")" 0 "and is not deployed any more"
 anneal -q deployment unbind d compute=b1.t,b2.t controller=a1.t,a2.t --wait >/dev/null

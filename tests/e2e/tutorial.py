@@ -4,8 +4,9 @@
     tutorial.py PAGE SECONDS
 
 In the page's ```console blocks a line that begins with "$ " is a command, which a backslash at its end continues on the
-next line.  What follows is its output, both streams as they come: a line `...` stands for any number of lines, `...`
-inside a line for any text.  A command fails if and only if the page shows a line that begins with "anneal: ".
+next line, and a here-document (<<'END') to its own end.  What follows is its output, both streams as they come: a line
+`...` stands for any number of lines, `...` inside a line for any text.  A command fails if and only if the page shows a
+line that begins with "anneal: ", or asks with `echo $?` next and is told.
 One TAP point for each command; the commands run in the current directory and have SECONDS for all of it together.
 SPDX-License-Identifier: Apache-2.0
 """
@@ -29,11 +30,14 @@ class Step:
 
 def steps_read(path):
     """The steps of a page, in order."""
-    steps, inside, more = [], False, False
+    steps, inside, more, until = [], False, False, None
     with open(path, encoding='utf-8') as page:
         for number, text in enumerate(page, 1):
             text = text.rstrip()
-            if text.startswith('```'):
+            if until is not None:
+                steps[-1].command += '\n' + text
+                until = None if text == until else until
+            elif text.startswith('```'):
                 inside = not inside and text == '```console'
             elif inside and more:
                 steps[-1].command += '\n' + text
@@ -41,10 +45,13 @@ def steps_read(path):
             elif inside and text.startswith('$ '):
                 steps.append(Step(number, text[2:]))
                 more = text.endswith('\\')
+                until = next(iter(re.findall(r"<<'(\w+)'$", text)), None)
             elif inside:
                 if not steps:
                     sys.exit(f'{path}:{number}: output before the first command')
                 steps[-1].wanted.append(text)
+    if until is not None:
+        sys.exit(f'{path}:{steps[-1].line}: a here-document without its {until}')
     return steps
 
 
@@ -76,7 +83,9 @@ class Shell:
         """(lines printed, exit status); the status is None if the time is over."""
         quoted = "'" + command.replace("'", "'\\''") + "'"
         try:
-            self.bash.stdin.write(f'eval {quoted} </dev/null\nprintf "\\n%s %s\\n" "{MARK}" $?\n')
+            # The next command may ask for the status of this one.
+            self.bash.stdin.write(f'eval {quoted} </dev/null\nended=$?\nprintf "\\n%s %s\\n" "{MARK}" $ended\n'
+                                  '(exit $ended)\n')
             self.bash.stdin.flush()
         except BrokenPipeError:
             return [], None
@@ -102,7 +111,8 @@ def steps_run(steps, shell):
     for number, step in enumerate(steps, 1):
         got, status = shell.run(step.command)
         refused = any(line.startswith('anneal: ') for line in step.wanted)
-        good = status is not None and (status != 0) == refused and output_matches(step.wanted, got)
+        asked = number < len(steps) and steps[number].command == 'echo $?'
+        good = status is not None and (asked or (status != 0) == refused) and output_matches(step.wanted, got)
         failures += not good
         first = step.command.split('\n')[0].replace('#', '\\#')
         print(f'{"ok" if good else "not ok"} {number} - line {step.line}: {first}', flush=True)

@@ -1,6 +1,8 @@
 /* mutate_main.c - drives a fuzz target with damaged files of its corpus, for a while, as TAP
  *
- *   mutate_<target> SECONDS CORPUS-DIRECTORY [SEED [INPUT]]
+ *   mutate_<target> SECONDS[/INPUTS] CORPUS-DIRECTORY [SEED [INPUT]]
+ *
+ * It ends when the time is over and there were at least so many inputs.
  *
  * For compilers without libFuzzer.  It knows nothing of coverage and makes up for it by speed and
  * by starting from files that reach far.  An input depends on the seed and its number alone: a
@@ -148,11 +150,22 @@ static double now_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* In the child: inputs from *at on, until the batch or the time is over. */
-static void batch_run(const struct corpus *c, uint64_t seed, volatile uint64_t *at, double until_s)
+struct aim {
+    double until_s;
+    uint64_t inputs;
+};
+
+static bool is_over(const struct aim *a, uint64_t inputs)
+{
+    return now_s() >= a->until_s && inputs >= a->inputs;
+}
+
+/* In the child: inputs from *at on, until the batch is over or the aim reached. */
+static void batch_run(const struct corpus *c, uint64_t seed, volatile uint64_t *at,
+                      const struct aim *aim)
 {
     struct buf b = {0};
-    for (int k = 0; k < BATCH && now_s() < until_s; k++) {
+    for (int k = 0; k < BATCH && !is_over(aim, *at); k++) {
         buf_clear(&b);
         input_make(c, seed, *at, &b);
         alarm(HANG_S);
@@ -165,13 +178,14 @@ static void batch_run(const struct corpus *c, uint64_t seed, volatile uint64_t *
 }
 
 /* The wait status of a child that ran a batch. */
-static int batch_apart(struct corpus *c, uint64_t seed, volatile uint64_t *at, double until_s)
+static int batch_apart(struct corpus *c, uint64_t seed, volatile uint64_t *at,
+                       const struct aim *aim)
 {
     int status = -1;
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        batch_run(c, seed, at, until_s);
+        batch_run(c, seed, at, aim);
         corpus_done(c);
         exit(0); /* not _exit(): leaks are looked for */
     }
@@ -186,7 +200,7 @@ int main(int argc, char **argv)
 {
     uint64_t seed = 0;
     if (argc < 3 || argc > 5) {
-        fprintf(stderr, "usage: %s SECONDS CORPUS-DIRECTORY [SEED [INPUT]]\n", argv[0]);
+        fprintf(stderr, "usage: %s SECONDS[/INPUTS] CORPUS-DIRECTORY [SEED [INPUT]]\n", argv[0]);
         return 2;
     }
     struct corpus c = corpus_read(argv[2]);
@@ -204,10 +218,14 @@ int main(int argc, char **argv)
     }
     volatile uint64_t *at = mmap(NULL, sizeof *at, PROT_READ | PROT_WRITE,
                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    double start_s = now_s(), until_s = start_s + strtod(argv[1], NULL);
+    char *end;
+    double start_s = now_s();
+    struct aim aim = {.until_s = start_s + strtod(argv[1], &end)};
     int status = 0;
-    while (status == 0 && now_s() < until_s)
-        status = batch_apart(&c, seed, at, until_s);
+    if (*end == '/')
+        aim.inputs = strtoull(end + 1, NULL, 10);
+    while (status == 0 && !is_over(&aim, *at))
+        status = batch_apart(&c, seed, at, &aim);
     printf("1..1\n%sok 1 - %" PRIu64 " inputs in %.0f s, seed %" PRIu64 "\n", status ? "not " : "",
            *at, now_s() - start_s, seed);
     if (status) {

@@ -1,7 +1,7 @@
 /* test_pools.c - pools and the spans that take them; stalls (RFC 01, section 4)
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rig.h"
+#include "draft.h"
 
 static void pool_set(struct rig *r, uint32_t id, uint32_t size, uint32_t elsewhere, bool closed)
 {
@@ -180,6 +180,34 @@ static void no_stall_with_a_name(void)
     rig_done(&r);
 }
 
+/* Two tasks of a span that could start at once: the one that waited for the pool goes on when the
+ * other has taken it for both. */
+static void shared_by_siblings(void)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    struct draft m = draft_new(&r);
+    uint32_t pool = draft_pool(&m, 1), def = draft_def(&m, (struct plan_def){0});
+    draft_noderole(&m, 1, 0, NONE);
+    uint32_t holder = draft_task(&m, def, draft_span(&m, &pool, 1), 9, NONE);
+    draft_noderole(&m, 2, 0, NONE);
+    uint32_t span = draft_span(&m, &pool, 1);
+    uint32_t first = draft_task(&m, def, span, 5, NONE);
+    uint32_t second = draft_task(&m, def, span, 4, NONE);
+    is_int(draft_apply(&m), 0, "a plan with two spans of one pool");
+    is_task(&r, holder, RUNNING, "one takes it");
+    is_task(&r, first, READY, "both tasks of the other wait for it");
+    is_task(&r, second, READY, "the second too");
+    rig_reply(&r, holder, OUTCOME_OK);
+    is_task(&r, first, RUNNING, "the first gets it for both");
+    rig_reply(&r, first, OUTCOME_OK);
+    is_task(&r, second, RUNNING, "and the second goes on with it");
+    rig_reply(&r, second, OUTCOME_OK);
+    is_operation(&r, RIG_OP, SUCCEEDED, "to the end");
+    is_int(pool_of(&r, pool).taken, 0, "where it is given back");
+    rig_done(&r);
+}
+
 int main(void)
 {
     sizes();
@@ -189,6 +217,7 @@ int main(void)
     released_by_failure();
     released_by_loss();
     all_or_none();
+    shared_by_siblings();
     stall();
     no_stall_with_a_name();
     return tap_done();

@@ -159,7 +159,7 @@ static void test_task(void)
        "why");
     ok(told(&j, ":21: left out: lost: its cross dependencies: no equal"), "dependencies");
     ok(told(&j, ":23: left out: text: its condition, which is always true now: no equal"), "texts");
-    ok(told(&j, "imported 6 stages, groups and tasks of 1 files in 1 graphs\n"), "counted");
+    ok(told(&j, "imported 6 stages, groups and tasks of 1 file in 1 graph\n"), "counted");
     job_done(&j);
 }
 

@@ -191,6 +191,14 @@ static void test_trace(void)
     is_int(case_run(&c, "node list a=b&&"), 2, "a selector that is wrong");
     is_text(c.err, "anneal: column 6: expected a node\n    a=b&&\n         ^\n",
             "is shown with the caret below it");
+    fake_on(
+        c.server, "GET /v1/nodes", 422,
+        "{\"type\":\"urn:anneal:error:unknown-name\",\"detail\":\"a.b is undefined\","
+        "\"pointer\":\"t.yaml:3:20\",\"line\":\"a.b\",\"hint\":\"    ^ did you mean \\\"c\\\"?\"}");
+    (void)case_run(&c, "node list");
+    is_text(c.err,
+            "anneal: t.yaml:3:20: a.b is undefined\n    a.b\n      ^\nhint: did you mean \"c\"?\n",
+            "a remedy behind the caret stands on a line of its own");
     c.tty = true;
     is_int(case_run(&c, "node add n1 --slots 0"), 6, "on a terminal");
     has_text(c.err, "\033[1;31manneal:\033[0m slots", "it has colour");

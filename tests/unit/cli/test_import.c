@@ -107,7 +107,7 @@ static void test_fuel(struct cli_case *c)
        "a file");
     buf_printf(&line, "lint %s/graphs", dir);
     is_int(case_run(c, line.data), 0, "the result is sound");
-    has_text(c->out, "graph default: 2 stages, groups and tasks", "and shown with its graphs");
+    has_text(c->out, "graph default: 1 stage, 0 groups, 1 task", "and shown with its graphs");
     is_int(import_fuel(c, "fuel", "graphs", ""), 5, "it is not written over");
     is_int(import_fuel(c, "fuel", "graphs", "--force --limit-circles -o json"), 0, "unless forced");
     has_text(c->out, "\"graphs\":2,\"vertices\":3", "with counts");

@@ -240,6 +240,71 @@ static void test_pick(void)
     bed_done(&b);
 }
 
+/* A node inside a window must not wait for one outside. */
+static void test_windows(void)
+{
+    static const char *const head =
+        "- {id: roll, type: group, strategy: {type: rolling, amount: %u}}\n"
+        "- {id: one, type: shell, groups: [roll]}\n%s";
+    static const struct {
+        const char *what, *tasks;
+        uint32_t amount;
+        bool good;
+    } cases[] = {
+        {"nodes that do not wait for each other",
+         "- {id: two, type: shell, groups: [roll], requires: [one]}\n", 1, true},
+        {"each for all others",
+         "- {id: two, type: shell, groups: [roll], cross_depends: [{name: one}]}\n", 2, false},
+        {"as many places as nodes",
+         "- {id: two, type: shell, groups: [roll], cross_depends: [{name: one}]}\n", 3, true},
+        {"as many places as nodes, and a task with less",
+         "- {id: two, type: shell, groups: [roll], cross_depends: [{name: one}],\n"
+         "   strategy: {type: rolling, amount: 2}}\n",
+         3, false},
+        {"all for the first, once they have begun",
+         "- {id: two, type: shell, groups: [roll], cross_depends: [{name: one, role: lead}]}\n", 1,
+         false},
+        {"all for the first, before they begin",
+         "- {id: zero, type: shell, role: tail, cross_depends: [{name: two, role: lead}],\n"
+         "   required_for: [one]}\n"
+         "- {id: two, type: shell, groups: [roll], requires: [one]}\n",
+         1, true},
+        {"one after the other, once they have begun",
+         "- {id: two, type: shell, groups: [roll], requires: [one], strategy: {type: "
+         "one_by_one}}\n",
+         2, false},
+        {"through somebody else",
+         "- {id: else, type: shell, role: other, cross_depends: [{name: one, role: lead}]}\n"
+         "- {id: two, type: shell, groups: [roll], cross_depends: [{name: else, role: other}]}\n",
+         1, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct weave_bed b;
+        char text[1024];
+        bed_init(&b);
+        snprintf(text, sizeof text, head, cases[i].amount, cases[i].tasks);
+        bed_node(&b, "n1", "roll lead");
+        bed_node(&b, "n2", "roll tail");
+        bed_node(&b, "n3", "roll tail");
+        bed_node(&b, "n4", "other");
+        if (load(&b, text)) {
+            is_int(bed_weave(&b), cases[i].good ? 0 : -ERR_CONFLICT, "%s: %s", cases[i].what,
+                   cases[i].good ? "woven" : "refused");
+            if (!cases[i].good) {
+                has_text(b.err.text, "waits for roll on n", "%s: what waits for whom is told",
+                         cases[i].what);
+                has_text(b.err.hint, "strategy rolling with", "%s: and the strategy",
+                         cases[i].what);
+                b.req.limit_circles = true;
+                if (woven(&b))
+                    ok(b.w->n_limits && !b.w->limits[0].nodes && b.w->n_warnings == 1,
+                       "%s: or it is a limit of tasks, with a warning", cases[i].what);
+            }
+        }
+        bed_done(&b);
+    }
+}
+
 int main(void)
 {
     test_worked_example();
@@ -248,5 +313,6 @@ int main(void)
     test_circle();
     test_rolling();
     test_pick();
+    test_windows();
     return tap_done();
 }
