@@ -229,4 +229,14 @@ __attribute__((unused)) static const char *op_state(const struct bench *b, uint3
     return anneal_operation(b->g.server->engine, op, &v) ? operation_state_name(v.state) : "none";
 }
 
+/* Room for so many tasks beside those there are. */
+__attribute__((unused)) static void room_for(struct bench *b, uint64_t n)
+{
+    uint64_t noderoles[NODEROLE_STATE_COUNT], tasks[TASK_STATE_COUNT];
+    anneal_totals(b->g.server->engine, noderoles, tasks);
+    for (int i = 0; i < TASK_STATE_COUNT; i++)
+        n += tasks[i];
+    b->g.opts.max_tasks = n;
+}
+
 #endif

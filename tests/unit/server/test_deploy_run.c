@@ -54,7 +54,7 @@ static void test_pools(void)
     common(&b, "{'n': 3}");
     refused(&b, ERR_UNKNOWN_NAME, "parameters of w", "{}");
     common(&b, "{'n': 3, 'v': 1}");
-    b.g.opts.max_tasks = anneal_task_end(b.g.server->engine) + 1;
+    room_for(&b, 1);
     refused(&b, ERR_LIMIT, "max_tasks", "{}");
     b.g.opts.max_tasks = 1000;
     common(&b, "{'n': 1, 'v': 1}");
