@@ -356,6 +356,12 @@ void change_begin(struct anneal *a, const struct plan *p, uint32_t op)
         if (c->what & (PLAN_C_TASKS | PLAN_C_DEFS))
             nr->flags = c->flags;
         gate_moved(a, c->noderole, shut);
+    }
+    /* All of them are the new operation's by now: nothing that is freed of a failure here is given
+     * back to one that has ended. */
+    for (uint32_t i = 0; i < p->n_changes; i++) {
+        const struct plan_change *c = &p->changes[i];
+        struct noderole *nr = &a->noderoles.at[c->noderole];
         if (!(c->what & (PLAN_C_TASKS | PLAN_C_REMOVE)))
             continue;
         bool stays = !(c->what & PLAN_C_REMOVE) && noderole_in_service(nr->state, nr->target);
