@@ -103,8 +103,6 @@ uint32_t anneal_joins(const struct anneal *a, uint32_t noderole, uint32_t cause)
 bool anneal_pool(const struct anneal *a, uint32_t id, struct pool_view *ret);
 bool anneal_jig(const struct anneal *a, uint32_t id, struct jig_view *ret);
 bool anneal_group(const struct anneal *a, uint32_t id, struct group_view *ret);
-/* What a dependency is to a task that waits for it: passed, or failed and forgiven by its rule. */
-bool anneal_task_met(const struct anneal *a, uint32_t dep, uint32_t task);
 /* Highest id in use + 1, per kind. */
 uint32_t anneal_task_end(const struct anneal *a);
 uint32_t anneal_noderole_end(const struct anneal *a);

@@ -147,11 +147,6 @@ bool anneal_group(const struct anneal *a, uint32_t id, struct group_view *v)
     return true;
 }
 
-bool anneal_task_met(const struct anneal *a, uint32_t dep, uint32_t t)
-{
-    return task_met(a, dep, t);
-}
-
 uint32_t anneal_task_end(const struct anneal *a)
 {
     return a->task_end;

@@ -32,6 +32,8 @@ static const struct field noderole_sheet[] = {
     {"target", "target", SHOW_TEXT, 0},
     {"operation", "operation", SHOW_TEXT, 0},
     {"runs", "run_count", SHOW_TEXT, 0},
+    {"deployed by", "deployed_by", SHOW_TEXT, 0},
+    {"no-op", "no_op", SHOW_TEXT, 0},
     {"generation", "generation", SHOW_TEXT, 0},
     {"incarnation", "incarnation", SHOW_TEXT, 0},
     {"cohort", "cohort", SHOW_TEXT, 0},

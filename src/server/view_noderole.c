@@ -3,7 +3,7 @@
  * A noderole in a list is without what grows with it: tasks, data, children.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/server_i.h"
+#include "server/deploy.h"
 
 static void put_id(struct arena *a, struct value *map, const char *key, uint32_t id)
 {
@@ -25,6 +25,16 @@ static void put_whole(struct server *s, struct arena *a, struct value *v,
     value_set(a, v, "data", view_json(a, n->user));
     value_set(a, v, "system", view_json(a, n->system));
     value_set(a, v, "wall", view_json(a, n->wall));
+}
+
+/* Of a task graph: who gave it its tasks, and whether that was to change nothing.  In service then
+ * means that it would be. */
+static void put_deploy(const struct server *s, struct arena *a, struct value *v, uint32_t id)
+{
+    struct deploy_run run = {0};
+    (void)deploy_run_get(s, id, &run);
+    put_id(a, v, "deployed_by", run.operation);
+    value_put_bool(a, v, "no_op", run.no_op);
 }
 
 struct value *view_noderole(struct server *s, struct arena *a, uint32_t id, bool full)
@@ -49,6 +59,7 @@ struct value *view_noderole(struct server *s, struct arena *a, uint32_t id, bool
     value_put_int(a, v, "run_count", e.run_count);
     value_set(a, v, "parents", view_ids(a, parents, n_parents));
     put_id(a, v, "operation", e.operation);
+    put_deploy(s, a, v, id);
     value_put_int(a, v, "rev", n->rev);
     if (full)
         put_whole(s, a, v, &e);

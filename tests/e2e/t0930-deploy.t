@@ -157,7 +157,10 @@ out=$(anneal deployment deploy d --on zz.t 2>&1); [ $? -ne 0 ]; ok $? "and so is
 : >"$trail"
 out=$(anneal deployment deploy d --force --no-op --wait 2>&1); ok $? "a run that changes nothing" "$out"
 is "$(wc -l <"$trail")" 0 "really changes nothing"
+marks() { anneal noderole list --deployment d -o json | jq -c '[.items[] | select(.role == "compute") | .no_op] | unique'; }
+is "$(marks)" "[true]" "and noderoles say that their states are of such a run"
 out=$(anneal deployment deploy d --wait 2>&1); has "$out" "left out" "and is not taken for a deploy"
+is "$(marks)" "[false]" "until the next one"
 
 # the faces of it
 has "$(anneal deployment graph d --format dot)" "digraph" "the graph as DOT"

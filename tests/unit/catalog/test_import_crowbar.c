@@ -5,58 +5,16 @@
 
 #include "catalog/import.h"
 #include "catalog/import_i.h"
-#include "catalog_files.h"
+#include "import_job.h"
 
 /* --- helpers --- */
-
-struct job {
-    struct files in;
-    struct catalog_import *out;
-    struct catalog *cat;
-    struct catalog_report report;
-    struct buf text; /* the report of the import */
-    struct err e;
-    int rc;
-};
-
-static void job_file(struct job *j, const char *path, const char *text)
-{
-    files_add(&j->in, path, text, strlen(text));
-}
 
 static int job_run(struct job *j, const struct import_map *maps, size_t n)
 {
     struct catalog_source source = files_source(&j->in);
 
     j->rc = catalog_import_crowbar(&source, maps, n, &j->out, &j->e);
-    if (j->rc)
-        return j->rc;
-    catalog_import_write(&j->text, j->out);
-    source = (struct catalog_source){j->out->files, j->out->n_files};
-    return catalog_load(&source, NULL, 1, &j->report, &j->cat, &j->e);
-}
-
-static void job_done(struct job *j)
-{
-    catalog_unref(j->cat);
-    catalog_report_done(&j->report);
-    catalog_import_free(j->out);
-    files_done(&j->in);
-    buf_done(&j->text);
-    *j = (struct job){0};
-}
-
-static const char *made(const struct job *j, const char *path)
-{
-    for (size_t i = 0; j->out && i < j->out->n_files; i++)
-        if (str_is(j->out->files[i].path, path))
-            return j->out->files[i].text.s;
-    return "";
-}
-
-static bool told(const struct job *j, const char *line)
-{
-    return j->text.data && strstr(j->text.data, line);
+    return job_load(j);
 }
 
 /* --- a whole barclamp --- */
