@@ -122,7 +122,7 @@ static struct value *def_value(struct arena *a, const struct plan_def *d, struct
     return v;
 }
 
-static struct str def_body(struct expansion *x, struct str type, const struct value *params,
+static struct str def_body(struct arena *a, struct str type, const struct value *params,
                            const struct value *tests)
 {
     SCOPED_BUF(text);
@@ -139,22 +139,20 @@ static struct str def_body(struct expansion *x, struct str type, const struct va
         jsonw_value(&w, tests);
     }
     jsonw_end(&w);
-    return text_copy(x, buf_str(&text));
+    return (struct str){arena_strndup(a, text.data, text.len), text.len};
 }
 
-/* A definition is what its digest says: one that the engine has, or that the plan brings along.
- * Role and task are part of it, so each is made once. */
-uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
-                    const struct catalog_step *step)
+void expand_step_def(const struct catalog *cat, const struct catalog_role *role,
+                     const struct catalog_step *step, uint32_t jig, struct arena *a,
+                     struct plan_def *ret)
 {
-    const struct catalog *cat = x->b->cat;
     const struct catalog_task *t = &cat->tasks[step->task];
     const struct catalog_jig *j = &cat->jigs[step->jig];
     SCOPED_ARENA(mem);
     SCOPED_BUF(text);
     struct plan_def d = {.name = t->name,
                          .role = role->name,
-                         .jig = x->b->jigs[step->jig].id,
+                         .jig = jig,
                          .repeat = step->repeat,
                          .hold = t->hold,
                          .flags = t->flags,
@@ -168,12 +166,23 @@ uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
     const struct value *tests = expand_tests(&mem, &t->test_pre, &t->test_post);
     json_write_canonical(&text, def_value(&mem, &d, j->name, j->implementation, t->params, tests));
     d.digest = digest_64(text.data, text.len);
+    d.body = def_body(a, j->implementation, t->params, tests);
+    *ret = d;
+}
+
+/* A definition is what its digest says: one that the engine has, or that the plan brings along.
+ * Role and task are part of it, so each is made once. */
+uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
+                    const struct catalog_step *step)
+{
+    struct plan_def d;
+
+    expand_step_def(x->b->cat, role, step, x->b->jigs[step->jig].id, &x->plan->mem, &d);
     uint32_t ref = x->b->world->def(x->b->world->ctx, d.digest);
     if (!ref) {
         ref = (uint32_t)x->new_defs.n | PLAN_NEW;
         d.name = text_copy(x, d.name);
         d.role = text_copy(x, d.role);
-        d.body = def_body(x, j->implementation, t->params, tests);
         vec_push(&x->new_defs, d);
     }
     return ref;

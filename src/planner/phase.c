@@ -164,7 +164,7 @@ static uint32_t machine_fill(struct phasing *x, uint32_t node, uint32_t phases, 
 {
     for (; phases; phases &= phases - 1)
         x->g->vertices[v++] = (struct phase_vertex){
-            .node = node, .service = PHASE_NONE, .kind = (uint8_t)__builtin_ctz(phases)};
+            .node = node, .service = PHASE_NIL, .kind = (uint8_t)__builtin_ctz(phases)};
     return v;
 }
 
@@ -226,9 +226,9 @@ static uint32_t cell_edges(struct phasing *x, uint32_t node, uint32_t i, uint32_
         to->first[at] = to->n;
         if (at > v)
             to->deps[to->n++] = at - 1;
-        else if (machine != PHASE_NONE)
+        else if (machine != PHASE_NIL)
             to->deps[to->n++] = machine;
-        if (at == v && one_by_one && x->last_in_turn[service] != PHASE_NONE)
+        if (at == v && one_by_one && x->last_in_turn[service] != PHASE_NIL)
             to->deps[to->n++] = x->last_in_turn[service];
         waits_put(x, at, &x->sets[service], to);
     }
@@ -239,10 +239,10 @@ static uint32_t cell_edges(struct phasing *x, uint32_t node, uint32_t i, uint32_
 
 static void node_edges(struct phasing *x, uint32_t node, struct edges *to)
 {
-    uint32_t v = x->g->base[node], machine = PHASE_NONE, phases = machine_phases(x, node), tasks;
+    uint32_t v = x->g->base[node], machine = PHASE_NIL, phases = machine_phases(x, node), tasks;
     for (uint32_t left = phases & ~PHASE_F_DELETE; left; left &= left - 1, v++) {
         to->first[v] = to->n;
-        if (machine != PHASE_NONE)
+        if (machine != PHASE_NIL)
             to->deps[to->n++] = machine;
         machine = v;
     }
@@ -252,7 +252,7 @@ static void node_edges(struct phasing *x, uint32_t node, struct edges *to)
     if (!(phases & PHASE_F_DELETE))
         return;
     to->first[v] = to->n;
-    if (tasks == v && machine != PHASE_NONE)
+    if (tasks == v && machine != PHASE_NIL)
         to->deps[to->n++] = machine;
     for (uint32_t at = tasks; at < v; at++) /* the end of each cell */
         if (at + 1 == v || x->g->vertices[at].service != x->g->vertices[at + 1].service)
@@ -267,9 +267,9 @@ static void join_edges(struct phasing *x, struct edges *to)
     for (uint32_t j = 0; j < x->joins.n; j++) {
         const struct phase_joining *from = &x->joining.at[j];
         at[j] = to->first[n_tasks + j] = to->n;
-        if (from->set != PHASE_NONE)
+        if (from->set != PHASE_NIL)
             to->n += x->sets[from->set / SET_COUNT].n[from->set % SET_COUNT];
-        for (uint32_t i = 0; from->set == PHASE_NONE && i < from->n; i++)
+        for (uint32_t i = 0; from->set == PHASE_NIL && i < from->n; i++)
             to->deps[to->n++] = x->waits.at[from->from + i];
     }
     for (uint32_t v = 0; x->joins.n && v < n_tasks; v++)
@@ -345,7 +345,7 @@ static void joins_keep(struct phasing *x)
     for (size_t i = 0; i < x->joins.n; i++) {
         joins[i] = x->joins.at[i];
         g->vertices[g->n_tasks + i] = (struct phase_vertex){
-            .node = PHASE_NONE, .service = joins[i].service, .kind = PHASE_JOIN};
+            .node = PHASE_NIL, .service = joins[i].service, .kind = PHASE_JOIN};
     }
     for (size_t i = 0; i < x->pools.n; i++)
         pools[i] = x->pools.at[i];
@@ -370,7 +370,7 @@ static int graph_build(struct phasing *x)
     x->last_in_turn = arena_new(&x->mem, uint32_t, x->c->n_services);
     x->pool_of = arena_new(&x->mem, uint32_t, x->c->n_services);
     for (uint32_t i = 0; i < x->c->n_services; i++)
-        x->last_in_turn[i] = PHASE_NONE;
+        x->last_in_turn[i] = PHASE_NIL;
     x->n_edges = 3 *
                  n; /* on a node: what comes before; the one before in turn; the end of a cell */
     tasks_fill(x);

@@ -26,7 +26,7 @@
 #include "base/err.h"
 #include "base/str.h"
 
-#define PHASE_NONE UINT32_MAX
+#define PHASE_NIL UINT32_MAX
 enum {
     PHASE_MAX_SERVICES = 4096,
     PHASE_MAX_NODES = 1000000,
@@ -176,7 +176,7 @@ int phase_request_op(const struct phase_request *req, const struct phase_cluster
 /* --- the graph --- */
 
 struct phase_vertex {
-    uint32_t node, service; /* PHASE_NONE: a join; a task of the machine */
+    uint32_t node, service; /* PHASE_NIL: a join; a task of the machine */
     uint32_t weight;        /* longest remaining path, itself included; joins count nothing */
     uint32_t level;         /* longest path before it */
     uint32_t span;          /* index into spans + 1; 0: none */
@@ -230,7 +230,7 @@ struct phase_stages {
 };
 /* Repeatedly all tasks that wait for none that is left; of these the k-th of a node goes to the
  * k-th part.  Of vertices with edges as of a graph, each waiting only for vertices that come before
- * it in `order`; node[v] PHASE_NONE: v is no task.  Numbers of nodes are below n_nodes. */
+ * it in `order`; node[v] PHASE_NIL: v is no task.  Numbers of nodes are below n_nodes. */
 struct phase_flow {
     uint32_t n, n_nodes;
     const uint32_t *first, *deps, *order, *node;

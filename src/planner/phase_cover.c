@@ -34,7 +34,7 @@ static void led_to_drop(const struct phase_cover *c, uint32_t place)
             c->gone[p / 64] &= ~(UINT64_C(1) << (p % 64));
 }
 
-/* The next of what is left from the near end; PHASE_NONE: none. */
+/* The next of what is left from the near end; PHASE_NIL: none. */
 static uint32_t nearest(const struct phase_cover *c)
 {
     for (uint32_t i = 0; i < c->d->words; i++) {
@@ -44,7 +44,7 @@ static uint32_t nearest(const struct phase_cover *c)
             return w * 64 + (c->behind ? (uint32_t)__builtin_ctzll(bits)
                                        : 63 - (uint32_t)__builtin_clzll(bits));
     }
-    return PHASE_NONE;
+    return PHASE_NIL;
 }
 
 uint32_t phase_cover_find(const struct phase_cover *c, uint32_t a, uint32_t *ret)
@@ -56,7 +56,7 @@ uint32_t phase_cover_find(const struct phase_cover *c, uint32_t a, uint32_t *ret
         c->left[w] = row[w] & c->among[w];
         c->gone[w] = 0;
     }
-    for (uint32_t p; (p = nearest(c)) != PHASE_NONE;) {
+    for (uint32_t p; (p = nearest(c)) != PHASE_NIL;) {
         uint32_t b = r->number[p];
         c->left[p / 64] &= ~(UINT64_C(1) << (p % 64));
         if (!part_fits(c, a, b))

@@ -35,9 +35,9 @@ struct resolving {
 
 static void provider_add(struct resolving *r, struct str name, uint32_t service)
 {
-    uintptr_t head = PHASE_NONE;
+    uintptr_t head = PHASE_NIL;
     (void)strmap_get(&r->numbers, name, &head);
-    for (uint32_t i = (uint32_t)head; i != PHASE_NONE; i = r->providers.at[i].next)
+    for (uint32_t i = (uint32_t)head; i != PHASE_NIL; i = r->providers.at[i].next)
         if (r->providers.at[i].service == service)
             return;
     vec_push(&r->providers, ((struct provider){service, (uint32_t)head}));
@@ -86,7 +86,7 @@ static int depend_resolve(struct resolving *r, uint32_t from, const struct phase
         link_add(r, from, (uint32_t)(head - NAME_ABSENT), dep->when);
         return 0;
     }
-    for (uint32_t i = (uint32_t)head; i != PHASE_NONE; i = r->providers.at[i].next)
+    for (uint32_t i = (uint32_t)head; i != PHASE_NIL; i = r->providers.at[i].next)
         link_add(r, from, r->providers.at[i].service, dep->when);
     return 0;
 }

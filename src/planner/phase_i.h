@@ -74,11 +74,11 @@ struct phase_sets {              /* of one service */
     uint32_t n[SET_COUNT];       /* tasks that others may wait for */
     uint32_t one[SET_COUNT];     /* one of them */
     uint32_t waiting[SET_COUNT]; /* tasks that wait for others */
-    uint32_t join[SET_COUNT];    /* that stands for them; PHASE_NONE: none, or there is one only */
+    uint32_t join[SET_COUNT];    /* that stands for them; PHASE_NIL: none, or there is one only */
     uint32_t from[SET_COUNT], n_from[SET_COUNT]; /* what they wait for: in phasing.waits */
 };
 struct phase_joining { /* what a join waits for */
-    uint32_t set;      /* service * SET_COUNT + set: those tasks; PHASE_NONE: others */
+    uint32_t set;      /* service * SET_COUNT + set: those tasks; PHASE_NIL: others */
     uint32_t from, n;  /* in phasing.waits */
 };
 struct phasing {
@@ -90,7 +90,7 @@ struct phasing {
     struct arena mem;                  /* scratch */
     struct phase_sets *sets;           /* by service */
     uint8_t *found_in, *waits_as;      /* by task: sets as bits */
-    uint32_t *last_in_turn;            /* by service: end of its cell before; PHASE_NONE */
+    uint32_t *last_in_turn;            /* by service: end of its cell before; PHASE_NIL */
     uint32_t *pool_of;                 /* by service: index + 1; 0: none yet */
     VEC(uint32_t) waits;               /* vertices */
     VEC(struct phase_join) joins;      /* behind the tasks */

@@ -59,7 +59,7 @@ static void service_rule(struct phasing *x, const struct phase_cover *cover, uin
         vec_push(&x->waits, v);
     }
     if (n > 1 && s->waiting[set] > 1) {
-        uint32_t all = join_add(x, service, set, true, (struct phase_joining){PHASE_NONE, from, n});
+        uint32_t all = join_add(x, service, set, true, (struct phase_joining){PHASE_NIL, from, n});
         x->n_edges += n;
         from = (uint32_t)x->waits.n;
         n = 1;

@@ -10,19 +10,19 @@
 #include "base/sort.h"
 #include "planner/phase_i.h"
 
-/* Vertices sorted by a number that each has (PHASE_NONE: left out), ties as they are: where each
+/* Vertices sorted by a number that each has (PHASE_NIL: left out), ties as they are: where each
  * number's begin in ret_at, and the end. */
 static const uint32_t *numbers_sort(struct arena *mem, const uint32_t *number, uint32_t n,
                                     uint32_t n_numbers, uint32_t *ret_sorted)
 {
     uint32_t *first = arena_new(mem, uint32_t, (size_t)n_numbers + 2);
     for (uint32_t v = 0; v < n; v++)
-        if (number[v] != PHASE_NONE)
+        if (number[v] != PHASE_NIL)
             first[number[v] + 2]++;
     for (uint32_t i = 0; i < n_numbers; i++)
         first[i + 2] += first[i + 1];
     for (uint32_t v = 0; v < n; v++)
-        if (number[v] != PHASE_NONE)
+        if (number[v] != PHASE_NIL)
             ret_sorted[first[number[v] + 1]++] = v;
     return first;
 }
@@ -34,16 +34,16 @@ static uint32_t levels_find(const struct phase_flow *f, uint32_t *level)
     for (uint32_t i = 0; i < f->n; i++) {
         uint32_t v = f->order[i], most = 0;
         for (uint32_t k = f->first[v]; k < f->first[v + 1]; k++) {
-            uint32_t dep = f->deps[k], behind = level[dep] + (f->node[dep] != PHASE_NONE);
+            uint32_t dep = f->deps[k], behind = level[dep] + (f->node[dep] != PHASE_NIL);
             most = behind > most ? behind : most;
         }
         level[v] = most;
-        if (f->node[v] != PHASE_NONE && most >= n)
+        if (f->node[v] != PHASE_NIL && most >= n)
             n = most + 1;
     }
     for (uint32_t v = 0; v < f->n; v++)
-        if (f->node[v] == PHASE_NONE)
-            level[v] = PHASE_NONE;
+        if (f->node[v] == PHASE_NIL)
+            level[v] = PHASE_NIL;
     return n;
 }
 

@@ -38,7 +38,7 @@ void phase_write_name(struct buf *b, const struct phase_graph *g, uint32_t v)
     str_put(b, g->cluster->nodes[at->node].name);
     buf_putc(b, ':');
     buf_puts(b, phase_kind_name((enum phase_kind)at->kind));
-    if (at->service == PHASE_NONE)
+    if (at->service == PHASE_NIL)
         return;
     buf_putc(b, ':');
     str_put(b, service_name(g, at->service));
@@ -78,7 +78,7 @@ static void task_put(struct writer *o, uint32_t v)
     jsonw_key(j, "node");
     jsonw_str(j, o->g->cluster->nodes[at->node].name);
     jsonw_key(j, "service");
-    if (at->service == PHASE_NONE)
+    if (at->service == PHASE_NIL)
         jsonw_null(j);
     else
         jsonw_str(j, service_name(o->g, at->service));
@@ -189,7 +189,7 @@ void phase_write_dot(struct buf *b, const struct phase_graph *g)
 static uint64_t line_key(const struct phase_graph *g, uint32_t v)
 {
     const struct phase_vertex *at = &g->vertices[v];
-    uint64_t service = at->service == PHASE_NONE ? 0 : (uint64_t)at->service + 1;
+    uint64_t service = at->service == PHASE_NIL ? 0 : (uint64_t)at->service + 1;
     return service << 40 | (uint64_t)at->kind << 32 | v;
 }
 
@@ -197,7 +197,7 @@ static void line_put(struct buf *b, const struct phase_graph *g, uint32_t v, uin
 {
     const struct phase_vertex *at = &g->vertices[v];
     buf_puts(b, phase_kind_name((enum phase_kind)at->kind));
-    if (at->service != PHASE_NONE) {
+    if (at->service != PHASE_NIL) {
         buf_putc(b, ' ');
         str_put(b, service_name(g, at->service));
     }

@@ -50,7 +50,7 @@ HELPER uint32_t bed_service_find(const struct phase_bed *b, struct str name)
     for (uint32_t i = 0; i < b->services.n; i++)
         if (str_eq(b->services.at[i].name, name))
             return i;
-    return PHASE_NONE;
+    return PHASE_NIL;
 }
 
 /* The next word; empty at the end of the text. */
@@ -173,7 +173,7 @@ HELPER const char *bed_name(struct phase_bed *b, uint32_t v)
     const struct phase_vertex *at = &b->g->vertices[v];
     struct str node = b->nodes.at[at->node].name;
     const char *kind = phase_kind_name((enum phase_kind)at->kind);
-    if (at->service == PHASE_NONE)
+    if (at->service == PHASE_NIL)
         return arena_printf(&b->mem, "%.*s:%s", (int)node.n, node.s, kind);
     struct str s = b->services.at[at->service].name;
     return arena_printf(&b->mem, "%.*s:%s:%.*s", (int)node.n, node.s, kind, (int)s.n, s.s);
@@ -193,7 +193,7 @@ HELPER uint32_t bed_find(struct phase_bed *b, const char *name)
     for (uint32_t v = 0; v < b->g->n_tasks; v++)
         if (!strcmp(bed_name(b, v), name))
             return v;
-    return PHASE_NONE;
+    return PHASE_NIL;
 }
 
 /* What a task waits for, joins looked through. */
@@ -201,7 +201,7 @@ HELPER const char *bed_before(struct phase_bed *b, const char *name)
 {
     SCOPED_BUF(text);
     uint32_t v = bed_find(b, name), *deps = arena_new(&b->mem, uint32_t, b->g->n_tasks);
-    if (v == PHASE_NONE)
+    if (v == PHASE_NIL)
         return "no such task";
     for (uint32_t i = 0, n = phase_edges(b->g, v, deps, b->g->n_tasks); i < n; i++)
         buf_printf(&text, "%s%s", i ? " " : "", bed_name(b, deps[i]));

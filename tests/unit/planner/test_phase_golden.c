@@ -116,7 +116,7 @@ static struct str task_name(struct phase_bed *b, uint32_t v)
     const struct phase_vertex *at = &b->g->vertices[v];
     struct str node = b->nodes.at[at->node].name;
     struct str kind = upper(&b->mem, phase_kind_name((enum phase_kind)at->kind));
-    struct str s = at->service == PHASE_NONE ? str_of("") : b->services.at[at->service].name;
+    struct str s = at->service == PHASE_NIL ? str_of("") : b->services.at[at->service].name;
     return str_of(arena_printf(&b->mem, "%.*s:%s%s%.*s", (int)node.n, node.s, kind.s,
                                s.n ? ":" : "", (int)s.n, s.s));
 }
@@ -263,10 +263,10 @@ static bool depends_on_case(struct phase_bed *b, const struct value *in, const s
 {
     const struct value *deps = value_get(in, "deps");
     bed_service(b, text_at(in, "a"));
-    if (bed_service_find(b, str_of(text_at(in, "b"))) == PHASE_NONE)
+    if (bed_service_find(b, str_of(text_at(in, "b"))) == PHASE_NIL)
         bed_service(b, text_at(in, "b"));
     for (uint32_t i = 0; i < deps->n; i++)
-        if (bed_service_find(b, str_of(deps->members[i].key)) == PHASE_NONE)
+        if (bed_service_find(b, str_of(deps->members[i].key)) == PHASE_NIL)
             bed_service(b, deps->members[i].key);
     for (uint32_t i = 0; i < deps->n; i++)
         names_depend(b, &b->services.at[bed_service_find(b, str_of(deps->members[i].key))],

@@ -98,7 +98,7 @@ static void model_tasks(const struct phase_bed *b, struct model *m)
         for (uint32_t k = 0; k < PHASE_KIND_COUNT; k++)
             if (k != PHASE_DELETE && (b->w.machine[node] & at->machine) >> k & 1)
                 m->tasks[m->n++] = (struct model_task){
-                    .node = node, .service = PHASE_NONE, .kind = k};
+                    .node = node, .service = PHASE_NIL, .kind = k};
         for (uint32_t i = 0; i < at->n_services; i++) {
             uint32_t s = at->services[i], from = m->n, cell = b->w.cells[b->w.first[node] + i];
             uint32_t phases = cell & b->services.at[s].actions;
@@ -118,7 +118,7 @@ static void model_tasks(const struct phase_bed *b, struct model *m)
         }
         if (b->w.machine[node] & at->machine & PHASE_F_DELETE)
             m->tasks[m->n++] = (struct model_task){
-                .node = node, .service = PHASE_NONE, .kind = PHASE_DELETE};
+                .node = node, .service = PHASE_NIL, .kind = PHASE_DELETE};
     }
 }
 
@@ -153,7 +153,7 @@ static bool services_order(const struct model *m, const struct model_task *x,
 static bool model_rule(const struct phase_bed *b, const struct model *m, uint32_t i, uint32_t j)
 {
     const struct model_task *x = &m->tasks[i], *y = &m->tasks[j];
-    bool machine_x = x->service == PHASE_NONE, machine_y = y->service == PHASE_NONE;
+    bool machine_x = x->service == PHASE_NIL, machine_y = y->service == PHASE_NIL;
     if (i == j)
         return false;
     if (x->node == y->node && (machine_x || machine_y)) {
