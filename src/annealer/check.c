@@ -60,7 +60,7 @@ static int check_passive(const struct anneal *a, uint32_t t)
 {
     enum task_state s = a->task_state[t];
     bool at_rest = !a->tasks[t].live && !a->tasks[t].lane && s != TASK_READY && s != TASK_FAILED &&
-                   !task_state_live(s) && a->tasks[t].attempt == 0;
+                   !task_state_live(s);
     if (!at_rest || !passive_follows(a, t))
         return at_rest ? 0 : -1;
     if (a->unmet[t] == 0)
@@ -85,7 +85,7 @@ static int check_task(const struct anneal *a, uint32_t t, struct sums *s, struct
         return broken(e, 8, "PENDING with nothing to wait for", t);
     if (st == TASK_DEP_FAILED && !task_dep_failed(a, t))
         return broken(e, 8, "DEP_FAILED, but nothing that it waits for has failed", t);
-    if ((task->flags & TASKF_RULE) && check_passive(a, t) < 0)
+    if (task_passive(a, t) && check_passive(a, t) < 0)
         return broken(e, 5, "passive, and not as its rule says", t);
     if (st == TASK_READY && !task->lane)
         return broken(e, 8, "READY but queued nowhere", t);
