@@ -53,7 +53,8 @@ struct noderole {
     uint32_t parents_out;   /* need-parents not in service */
     uint32_t parents_stale; /* need-parents not ACTIVE */
     uint32_t visited;       /* epoch of the last loss walk */
-    uint32_t gate;          /* need-parents that are not complete */
+    uint32_t gate;          /* need-parents that run, or are to, and are not complete */
+    uint32_t halted;        /* need-parents that are to be stopped */
     uint32_t late;          /* first need of it that sleeps; 0: none */
     uint32_t sleeping;      /* first need on it that sleeps; 0: none */
     uint16_t n_tasks;
@@ -419,7 +420,15 @@ void gate_each_first(struct anneal *a, uint32_t noderole,
                      void (*fn)(struct anneal *a, uint32_t task));
 bool gate_shuts(const struct anneal *a, uint32_t task); /* it waits for a parent of its noderole */
 void gate_mark_first(struct anneal *a, uint32_t task);  /* when its order edges are there */
-uint32_t gate_count(const struct anneal *a, uint32_t noderole); /* recomputed */
+/* A parent that is stopped stands in the way of who is to run, and of nobody who stops with it. */
+bool gate_between(const struct anneal *a, uint32_t parent, uint32_t child);
+void gate_target(struct anneal *a, uint32_t noderole, enum target target);
+void gate_count(const struct anneal *a, uint32_t noderole, uint32_t *ret_gate,
+                uint32_t *ret_halted); /* recomputed */
+static inline bool gate_holds(const struct noderole *parent)
+{
+    return !parent->complete && parent->target != TARGET_STOPPED;
+}
 
 static inline void change_add(struct anneal *a, enum row_table t, uint32_t id, uint8_t from,
                               uint8_t to, uint8_t reason)

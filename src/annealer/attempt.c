@@ -302,6 +302,8 @@ static void fail_for_good(struct anneal *a, uint32_t t, enum reason why)
 {
     if (why != REASON_UNCERTAIN && (a->defs.at[a->tasks[t].def].flags & DEF_F_MAY_FAIL)) {
         task_go(a, t, TASKEV_TOLERATE, why);
+        if (task_rule(a, t) == RULE_UNDO)
+            undo_done(a, a->tasks[t].noderole); /* as far as could be */
         return;
     }
     task_go(a, t, TASKEV_FAIL, why);

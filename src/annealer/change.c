@@ -333,11 +333,10 @@ static void change_retire_tasks(struct anneal *a, uint32_t id)
 static void set_target(struct anneal *a, uint32_t id, enum target target)
 {
     struct noderole *nr = &a->noderoles.at[id];
-    bool shut = gate_shut(a, id), in = noderole_in_service(nr->state, nr->target);
+    bool in = noderole_in_service(nr->state, nr->target);
     if (nr->target == TARGET_STOPPED && target == TARGET_RUNNING)
         noderole_leave_rest(a, id);
-    nr->target = (uint8_t)target;
-    gate_moved(a, id, shut);
+    gate_target(a, id, target);
     if (in && !noderole_in_service(nr->state, nr->target))
         noderole_left_service(a, id);
 }

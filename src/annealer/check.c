@@ -110,6 +110,7 @@ static int check_noderole(const struct anneal *a, uint32_t id, struct err *e)
     const struct noderole *nr = &a->noderoles.at[id];
     uint32_t passed = 0, live = 0, ready = 0, failed = 0, dep_failed = 0, cancelled = 0, out = 0,
              stale = 0, n;
+    bool planned = false;
     for (uint32_t i = 0; i < nr->n_tasks; i++) {
         enum task_state s = a->task_state[nr->first_task + i];
         passed += task_state_passed(s);
@@ -118,6 +119,8 @@ static int check_noderole(const struct anneal *a, uint32_t id, struct err *e)
         failed += s == TASK_FAILED;
         dep_failed += s == TASK_DEP_FAILED;
         cancelled += s == TASK_CANCELLED;
+        enum task_rule rule = task_rule(a, nr->first_task + i);
+        planned |= rule == RULE_KEEP || rule == RULE_ONCE;
     }
     const uint32_t *parents = graph_in(&a->need, id, &n);
     for (uint32_t i = 0; i < n; i++) {
@@ -131,7 +134,11 @@ static int check_noderole(const struct anneal *a, uint32_t id, struct err *e)
         dep_failed != nr->dep_failed || cancelled != nr->cancelled || out != nr->parents_out ||
         stale != nr->parents_stale)
         return broken(e, 4, "counters of a noderole", id);
-    if (nr->complete != (passed == nr->n_tasks) || nr->gate != gate_count(a, id))
+    if (planned && !(nr->mode & MODE_PLANNED))
+        return broken(e, 4, "a rule of one run outlives it", id);
+    uint32_t gate, halted;
+    gate_count(a, id, &gate, &halted);
+    if (nr->complete != (passed == nr->n_tasks) || nr->gate != gate || nr->halted != halted)
         return broken(e, 5, "what it needs is counted wrong", id);
     if (noderole_in_service(nr->state, nr->target) && out > 0)
         return broken(e, 1, "in service with a parent that is not", id);

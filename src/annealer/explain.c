@@ -66,7 +66,9 @@ static void why_pending(const struct anneal *a, uint32_t t, struct list *l)
     bool goes = a->noderoles.at[a->tasks[t].noderole].target == TARGET_ABSENT;
     const uint32_t *others = gate_waits_for(a, a->tasks[t].noderole, &n);
     for (uint32_t i = 0; i < n; i++)
-        if (goes || !a->noderoles.at[others[i]].complete)
+        if (goes || gate_holds(&a->noderoles.at[others[i]]) ||
+            (a->noderoles.at[others[i]].target == TARGET_STOPPED &&
+             gate_between(a, others[i], a->tasks[t].noderole)))
             say(l, goes ? WHY_NEEDED : WHY_PARENT, ROWS_NODEROLE, others[i],
                 a->noderoles.at[others[i]].state);
 }

@@ -301,7 +301,8 @@ static void add_noderoles(struct anneal *a, const struct plan *p, uint32_t op)
             const struct noderole *parent = &a->noderoles.at[deps[k]];
             nr->parents_out += !noderole_in_service(parent->state, parent->target);
             nr->parents_stale += parent->state != NODEROLE_ACTIVE;
-            nr->gate += !parent->complete;
+            nr->gate += gate_holds(parent);
+            nr->halted += parent->target == TARGET_STOPPED;
         }
     }
     free(first);

@@ -151,7 +151,8 @@ static void derive_one(struct anneal *a, uint32_t id)
     if (to == NODEROLE_ERROR)
         ripple_loss(a, id, REASON_PARENT_LOST);
     if (is_active) {
-        late_wake(a, id);
+        if (is_in)
+            late_wake(a, id);
         run_completed(a, id);
     }
     if (to == NODEROLE_REMOVED)

@@ -347,7 +347,7 @@ static void rebuild(struct anneal *a)
     for (uint32_t id = 1; id < a->noderoles.n; id++)
         a->noderoles.at[id].complete = a->noderoles.at[id].passed == a->noderoles.at[id].n_tasks;
     for (uint32_t id = 1; id < a->noderoles.n; id++)
-        a->noderoles.at[id].gate = gate_count(a, id);
+        gate_count(a, id, &a->noderoles.at[id].gate, &a->noderoles.at[id].halted);
     tolerance_restore(a);
     for (uint32_t t = 1; t < a->task_end; t++) {
         count_unmet(a, t);

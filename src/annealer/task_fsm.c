@@ -249,7 +249,8 @@ static void each_waiting(struct anneal *a, uint32_t t, uint32_t epoch,
                                   : graph_out(&a->need, a->tasks[t].noderole, &m);
     for (uint32_t i = 0; i < m; i++) {
         const struct noderole *o = &a->noderoles.at[others[i]];
-        if ((o->target == TARGET_ABSENT) == goes && (goes || !(o->flags & NODEROLE_F_PHASED)))
+        if ((o->target == TARGET_ABSENT) == goes && (goes || !(o->flags & NODEROLE_F_PHASED)) &&
+            gate_between(a, others[i], a->tasks[t].noderole))
             gate_each_first(a, others[i], fn);
     }
 }
@@ -276,7 +277,8 @@ bool task_dep_failed(const struct anneal *a, uint32_t t)
         return false;
     const uint32_t *others = gate_waits_for(a, a->tasks[t].noderole, &n);
     for (uint32_t i = 0; i < n; i++)
-        if (a->noderoles.at[others[i]].failed > 0 || a->noderoles.at[others[i]].dep_failed > 0)
+        if ((a->noderoles.at[others[i]].failed > 0 || a->noderoles.at[others[i]].dep_failed > 0) &&
+            gate_between(a, others[i], a->tasks[t].noderole))
             return true;
     return false;
 }
