@@ -32,8 +32,7 @@ struct anneal *anneal_new(const struct anneal_options *o)
     (void)vec_add(&a->noderoles);
     (void)vec_add(&a->defs);
     /* What runs without a node has always room. */
-    *vec_add(&a->nodes) =
-        (struct node){.slots = UINT32_MAX, .available = 1, .alive = ALIVE_ALIVE};
+    *vec_add(&a->nodes) = (struct node){.slots = UINT32_MAX, .available = 1, .alive = ALIVE_ALIVE};
     (void)vec_add(&a->tenants);
     (void)vec_add(&a->pools);
     (void)vec_add(&a->spans);

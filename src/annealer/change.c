@@ -341,6 +341,11 @@ static void set_target(struct anneal *a, uint32_t id, enum target target)
         noderole_left_service(a, id);
 }
 
+static enum target change_target(const struct plan_change *c)
+{
+    return c->what & PLAN_C_REMOVE ? TARGET_ABSENT : (enum target)c->target;
+}
+
 /* Before the tasks of the plan are there: what they replace goes.  Needs that end come first, so
  * that nobody is lost with a parent that it no longer has. */
 void change_begin(struct anneal *a, const struct plan *p, uint32_t op)
@@ -361,16 +366,23 @@ void change_begin(struct anneal *a, const struct plan *p, uint32_t op)
         gate_moved(a, c->noderole, shut);
     }
     /* All of them are the new operation's by now: nothing that is freed of a failure here is given
-     * back to one that has ended. */
+     * back to one that has ended.  Whoever leaves service does so before any tasks go: the loss
+     * has to find those that have begun. */
+    uint32_t *in_service = xcalloc((size_t)p->n_changes + 1, sizeof *in_service);
+    for (uint32_t i = 0; i < p->n_changes; i++) {
+        const struct noderole *nr = &a->noderoles.at[p->changes[i].noderole];
+        in_service[i] = noderole_in_service(nr->state, nr->target) ? nr->generation : 0;
+    }
+    for (uint32_t i = 0; i < p->n_changes; i++)
+        if (p->changes[i].what & (PLAN_C_TASKS | PLAN_C_REMOVE))
+            set_target(a, p->changes[i].noderole, change_target(&p->changes[i]));
     for (uint32_t i = 0; i < p->n_changes; i++) {
         const struct plan_change *c = &p->changes[i];
         struct noderole *nr = &a->noderoles.at[c->noderole];
         if (!(c->what & (PLAN_C_TASKS | PLAN_C_REMOVE)))
             continue;
         bool goes = c->what & PLAN_C_REMOVE;
-        enum target target = goes ? TARGET_ABSENT : (enum target)c->target;
-        bool stays = target == TARGET_RUNNING && noderole_in_service(nr->state, nr->target);
-        set_target(a, c->noderole, target);
+        bool stays = nr->target == TARGET_RUNNING && in_service[i] == nr->generation;
         change_retire_tasks(a, c->noderole);
         if (goes)
             tolerance_join(a, c->noderole, 0); /* who goes is no part of what is wanted */
@@ -378,6 +390,7 @@ void change_begin(struct anneal *a, const struct plan *p, uint32_t op)
         nr->reason = goes ? REASON_REMOVED : c->reason ? c->reason : REASON_CATALOG;
         nr->mode = stays && c->n_tasks ? MODE_REFRESH : 0;
     }
+    free(in_service);
 }
 
 /* What must not happen twice does not happen again because it is described anew. */

@@ -42,8 +42,8 @@ static void why_waits(const struct anneal *a, uint32_t t, struct list *l)
             uint32_t k = 0;
             while (k < n_joins && joins[k] != deps[i])
                 k++;
-            bool through =
-                task_passive(a, deps[i]) && a->unmet[deps[i]] > 0 && n_joins < JOINS_MOST;
+            bool through = task_passive(a, deps[i]) && a->unmet[deps[i]] > 0 &&
+                           n_joins < JOINS_MOST;
             if (!through)
                 say(l, WHY_DEPENDS, ROWS_TASK, deps[i], a->task_state[deps[i]]);
             else if (k == n_joins)

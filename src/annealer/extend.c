@@ -103,8 +103,7 @@ static int check_rule(const struct anneal *a, const struct plan *p, uint32_t i, 
     if (t->rule >= TASK_RULE_COUNT)
         return err_set(e, ERR_INVALID, "plan: task %u has no rule %u", i, t->rule);
     if (!task_rule_runs(t->rule))
-        return !t->span ? 0
-                        : err_set(e, ERR_INVALID, "plan: task %u is passive and in a span", i);
+        return !t->span ? 0 : err_set(e, ERR_INVALID, "plan: task %u is passive and in a span", i);
     if (!extend_def_runs(a, p, t->def))
         return err_set(e, ERR_INVALID, "plan: task %u runs, and nothing executes it", i);
     const struct plan_def *fresh = fresh_def(p, t->def);

@@ -5,10 +5,10 @@
  * or, for a noderole that is to go, while it has need-children.  That is counted once per
  * noderole, not per pair of tasks, so edges grow with needs, and the tasks of a parent may be
  * replaced without its children noticing.  A parent that is stopped keeps the gate of a child shut
- * that is to run, and is none of the business of one that stops with it: children stop first.  A task that takes its node down waits so wherever in its
- * noderole it stands: what the node comes up with may be what a parent is making right now.  A
- * noderole that says so (NODEROLE_F_PHASED) has order
- * edges to the tasks of its parents instead.
+ * that is to run, and is none of the business of one that stops with it: children stop first.  A
+ * task that takes its node down waits so wherever in its noderole it stands: what the node comes up
+ * with may be what a parent is making right now.  A noderole that says so (NODEROLE_F_PHASED) has
+ * order edges to the tasks of its parents instead.
  *
  * Invariants: gate and halted count need-parents; each first task of a noderole
  * whose gate is shut has exactly 1 in unmet[] for it.

@@ -110,8 +110,7 @@ static int load_task(struct anneal *a, const struct row_task *r, struct err *e)
 static int load_attempt(struct anneal *a, const struct row_attempt *r, struct err *e)
 {
     uint32_t t = (uint32_t)(r->id >> ATTEMPT_BITS);
-    if (!task_exists(a, t) || a->tasks[t].live || r->node >= a->nodes.n ||
-        task_passive(a, t))
+    if (!task_exists(a, t) || a->tasks[t].live || r->node >= a->nodes.n || task_passive(a, t))
         return corrupt(e, "attempt", r->id, "its task has another or does not exist");
     uint32_t id = attempt_live_new(a);
     a->lives.at[id] = (struct live){.kind = (r->flags & LIVEF_WAITING) ? LIVE_WAIT : LIVE_RUN,
@@ -437,9 +436,8 @@ static int check_spans(const struct anneal *a, struct err *e)
                                  a->defs.at[a->tasks[t].def].jig,
                                  a->defs.at[a->tasks[t].def].flags))
             return corrupt(e, "task", t, "runs, but has no node or nothing executes it");
-        else if (task_passive(a, t) &&
-                 (task_state_live(a->task_state[t]) || a->task_state[t] == TASK_FAILED ||
-                  a->tasks[t].live))
+        else if (task_passive(a, t) && (task_state_live(a->task_state[t]) ||
+                                        a->task_state[t] == TASK_FAILED || a->tasks[t].live))
             return corrupt(e, "task", t, "is passive, and in a state that only running leads to");
     return 0;
 }

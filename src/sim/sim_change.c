@@ -85,15 +85,15 @@ uint32_t sim_change_tasks(struct sim *s, struct rng *r, struct plan *p, uint32_t
         uint32_t end = anneal_task_end(s->server.engine);
         uint32_t def = rng_from(r, 1, anneal_def_end(s->server.engine) - 1);
         deps[0] = other && end > 1 ? rng_from(r, 1, end - 1) : PLAN_NEW | (p->n_tasks - 1);
-        p->tasks[p->n_tasks++] = (struct plan_task){
-            .noderole = noderole,
-            .def = def,
-            .weight = n - i,
-            .deps = deps,
-            .n_deps = i > 0 || !(deps[0] & PLAN_NEW),
-            .rule = v.node                    ? rule_draw(r, i == 0)
-                    : runs_nowhere(s, r, def) ? RULE_RUN
-                                              : sim_rule_draw(r)};
+        p->tasks[p->n_tasks++] = (struct plan_task){.noderole = noderole,
+                                                    .def = def,
+                                                    .weight = n - i,
+                                                    .deps = deps,
+                                                    .n_deps = i > 0 || !(deps[0] & PLAN_NEW),
+                                                    .rule = v.node ? rule_draw(r, i == 0)
+                                                            : runs_nowhere(s, r, def)
+                                                                ? RULE_RUN
+                                                                : sim_rule_draw(r)};
     }
     return n;
 }

@@ -214,7 +214,9 @@ static void check_joined(struct sim *s, const struct effects *fx, uint32_t task)
     const uint32_t *deps = anneal_task_deps(a, task, &n);
     anneal_task(a, task, &t);
     if (!t.passive || t.noderole == 0 || !task_state_passed(t.state) ||
-        t.reason == REASON_ABANDONED)
+        t.reason == REASON_ABANDONED ||
+        ((t.rule == RULE_UNDO || t.rule == RULE_SKIP) &&
+         t.state != TASK_SKIPPED)) /* by an attempt */
         return;
     for (uint32_t i = 0; i < n; i++) {
         anneal_task(a, deps[i], &before);
@@ -383,7 +385,8 @@ static void note_half_done(struct sim *s, const struct change *c)
         struct task_view before;
         undoes |= anneal_task(s->server.engine, i, &before) && before.rule == RULE_UNDO;
     }
-    bool failed = c->to == TASK_FAILED ? c->reason != REASON_UNCERTAIN : c->reason == REASON_BACKOFF;
+    bool failed = c->to == TASK_FAILED ? c->reason != REASON_UNCERTAIN
+                                       : c->reason == REASON_BACKOFF;
     if (t.rule == RULE_UNDO && (c->to == TASK_DONE || c->to == TASK_TOLERATED))
         s->marks.at[t.noderole] &= (uint8_t)~SIM_HALF_DONE;
     else if (undoes && task_state_live(c->from) && failed &&

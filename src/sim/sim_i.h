@@ -285,7 +285,7 @@ void sim_change_start(struct sim *s); /* what is stopped and stands in the way o
 void sim_change_abandon(struct sim *s);
 /* At least so many tasks, one after the other, of definitions that are known; how many. */
 void sim_check_restored(struct sim *s); /* what the steps before had told may never have been */
-uint8_t sim_rule_draw(struct rng *r); /* of a passive task */
+uint8_t sim_rule_draw(struct rng *r);   /* of a passive task */
 uint32_t sim_change_tasks(struct sim *s, struct rng *r, struct plan *p, uint32_t noderole,
                           uint32_t least);
 
