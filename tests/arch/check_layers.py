@@ -16,6 +16,7 @@ MAY = {
     "sys": "base",
     "model": "base",
     "graph": "base",
+    "solver": "base",
     "template": "base model",
     "catalog": "base model graph template",
     "planner": "base model catalog graph template",
