@@ -34,7 +34,9 @@ enum {                                  /* plan_def.flags */
        DEF_F_TAKES_DOWN = 1u << 1,      /* its node is expected to fall silent while it runs */
        DEF_F_OUTSIDE = 1u << 2,         /* reaches a provider or the server, not into the node */
        DEF_F_MAY_FAIL = 1u << 3,        /* a failure for good is TOLERATED: others go on */
-       DEF_F_ALL = (1u << 4) - 1,
+       DEF_F_LASTING = 1u << 4,         /* done once on a machine it is done: other data, a reboot
+                                           or a changed parent do not repeat it */
+       DEF_F_ALL = (1u << 5) - 1,
 };
 
 struct plan_def { /* a task definition not known to the engine yet */
