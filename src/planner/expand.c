@@ -297,7 +297,7 @@ void expand_converge(struct expansion *x, struct role_plan *rp, uint32_t role, u
 
 /* --- noderoles --- */
 
-uint8_t expand_flags(const struct catalog_role *role)
+uint8_t planner_role_flags(const struct catalog_role *role)
 {
     return (uint8_t)((role->rerun == RERUN_ALWAYS ? NODEROLE_F_RERUN_ALWAYS : 0) |
                      (role->flags & ROLE_F_DESTRUCTIVE ? NODEROLE_F_DESTRUCTIVE : 0) |
@@ -333,7 +333,7 @@ static void noderole_fill(struct expansion *x, uint32_t place, uint32_t first_ta
                                  .node = from->node,
                                  .deployment = b->req->deployment,
                                  .cohort = from->cohort,
-                                 .flags = expand_flags(role),
+                                 .flags = planner_role_flags(role),
                                  .data = from->data,
                                  .lens = role->lens_id,
                                  .first_task = first_task,

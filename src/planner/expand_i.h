@@ -39,7 +39,6 @@ const struct value *expand_tests(struct arena *a, const struct graph_test *pre,
                                  const struct graph_test *post);
 const uint32_t *expand_refs(struct expansion *x); /* those collected, copied to the plan */
 struct str expand_user(struct expansion *x, const struct value *user); /* as JSON; "" for none */
-uint8_t expand_flags(const struct catalog_role *role);
 /* Tasks [first, ...) of the plan are the converge action of the role, for the noderole `owner`. */
 void expand_converge(struct expansion *x, struct role_plan *rp, uint32_t role, uint32_t owner,
                      uint32_t first);

@@ -136,8 +136,11 @@ static void noderole_fill(struct phase_spots *s, const struct phase_spot *sp)
     uint32_t *parents = arena_new(&s->l->plan->mem, uint32_t, place->n_parents + 1), n = 0;
     if (needs_machine(s, sp))
         parents[n++] = machine_spot(s, sp->node)->ref;
-    for (uint32_t i = 0; i < place->n_parents; i++)
-        parents[n++] = place->parents[i];
+    for (uint32_t i = 0; i < place->n_parents; i++) {
+        uint32_t ref = place->parents[i];
+        bool fresh = ref & PLAN_NEW;
+        parents[n++] = fresh ? machine_spot(s, sp->node)[1 + (ref & ~PLAN_NEW)].ref : ref;
+    }
     s->l->plan->noderoles[sp->ref & ~PLAN_NEW] = (struct plan_noderole){
         .role = text_kept(s, place->role),
         .node = s->l->req->nodes[sp->node],
