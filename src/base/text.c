@@ -130,6 +130,23 @@ bool text_is_fqdn(struct str s)
     return label > 0 && s.s[s.n - 1] != '-';
 }
 
+bool text_is_dns_suffix(struct str s)
+{
+    enum { SUFFIX_MAX = 255 - 64 };
+    size_t label = 0;
+
+    if (s.n == 0 || s.n > SUFFIX_MAX || s.s[s.n - 1] == '-')
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.s[i] >= 'A' && s.s[i] <= 'Z' ? (char)(s.s[i] - 'A' + 'a') : s.s[i];
+        if (c == '.' && label > 0 && s.s[i - 1] != '-')
+            label = 0;
+        else if ((!is_lower_alnum(c) && (c != '-' || label == 0)) || ++label > 63)
+            return false;
+    }
+    return label > 0;
+}
+
 enum { NEAR_MAX = 128 }; /* longer names are not compared: nobody mistypes those */
 
 static size_t least(size_t a, size_t b)

@@ -18,6 +18,9 @@ size_t text_utf8_prefix(const char *s, size_t n);
 bool text_is_name(struct str s);
 /* Lower-case DNS name of one or more labels, at most 253 bytes. */
 bool text_is_fqdn(struct str s);
+/* What may stand behind the first label of a host: labels of letters, digits and inner hyphens, and
+ * short enough that 63 bytes and a dot can come before it in 255. */
+bool text_is_dns_suffix(struct str s);
 /* The candidate nearest to name within an edit distance of max(1, len/3), NULL if none. */
 const char *text_nearest(struct str name, const char *const *candidates, size_t n);
 /* "250ms" "10s" "5m" "2h" "1d" or a bare number of seconds. */

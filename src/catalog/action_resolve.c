@@ -2,6 +2,10 @@
  *
  * A task that lists `requires` waits for exactly those of its action; one that does not waits for
  * the task listed before it.  So a plain list runs from top to bottom.
+ *
+ * A role that has phases and no converge is a service.  Its converge is the phases that bring it
+ * up, one after the other, so that it can be bound like any role; whoever plans single phases finds
+ * them under their names.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "catalog/catalog.h"
@@ -9,6 +13,7 @@
 
 #include "base/text.h"
 #include "graph/graph.h"
+#include "model/plan.h"
 #include "model/schema.h"
 #include "model/states.h"
 
@@ -47,15 +52,15 @@ static void params_check(struct load *l, struct load_task *t, struct str impleme
         (void)err_hint(e, "%s", why.hint);
 }
 
-/* The jig that runs a task: the role's, unless the task is for another implementation. */
-static uint32_t step_jig(struct load *l, const struct catalog_role *role, struct load_task *t)
+/* The jig that runs a task: its owner's, unless the task is for another implementation. */
+static uint32_t step_jig(struct load *l, uint32_t jig, struct load_task *t)
 {
     uintptr_t id;
 
-    if (role->jig == CATALOG_NONE)
+    if (jig == CATALOG_NONE)
         return CATALOG_NONE; /* reported already */
-    if (!t->type.at || str_eq(t->type.name, l->jigs.at[role->jig].jig.implementation))
-        return role->jig;
+    if (!t->type.at || str_eq(t->type.name, l->jigs.at[jig].jig.implementation))
+        return jig;
     if (strmap_get(&l->by_jig, t->type.name, &id))
         return (uint32_t)id;
     struct err *e = catalog_error(l, t->type.at, ERR_UNKNOWN_NAME,
@@ -90,7 +95,7 @@ static uint32_t step_find(const struct load *l, const struct steps *s, struct st
     return CATALOG_NONE;
 }
 
-static void step_add(struct load *l, const struct load_role *r, struct steps *s,
+static void step_add(struct load *l, const struct action_owner *owner, struct steps *s,
                      const struct value *item)
 {
     uint32_t task = step_task(l, item);
@@ -103,11 +108,9 @@ static void step_add(struct load *l, const struct load_role *r, struct steps *s,
                       catalog_where_of(s->where[first]));
         return;
     }
-    struct catalog_step step = {.task = task, .jig = step_jig(l, &r->role, t)};
-    if (t->repeat >= 0)
-        step.repeat = (uint8_t)t->repeat;
-    else
-        step.repeat = r->role.flags & ROLE_F_DESTRUCTIVE ? REPEAT_ONCE : REPEAT_SAFE;
+    struct catalog_step step = {.task = task, .jig = step_jig(l, owner->jig, t)};
+    step.repeat = t->repeat >= 0 ? (uint8_t)t->repeat : owner->repeat;
+    step.flags = t->lasting >= 0 ? 0 : owner->flags;
     if (step.jig != CATALOG_NONE)
         params_check(l, t, l->jigs.at[step.jig].jig.implementation);
     s->where[s->n] = item;
@@ -172,14 +175,14 @@ static const uint32_t *steps_order(struct load *l, const struct steps *s)
     return order;
 }
 
-static struct catalog_action action_resolve(struct load *l, const struct load_role *r,
-                                            struct str name, const struct value *list)
+struct catalog_action catalog_action_resolve(struct load *l, const struct action_owner *owner,
+                                             struct str name, const struct value *list)
 {
     struct steps s = {arena_new(l->mem, struct catalog_step, list->n),
                       arena_new(&l->scratch, const struct value *, list->n), 0};
 
     for (uint32_t i = 0; i < list->n; i++)
-        step_add(l, r, &s, &list->items[i]);
+        step_add(l, owner, &s, &list->items[i]);
     for (uint32_t i = 0; i < s.n; i++)
         step_after(l, &s, i);
     return (struct catalog_action){name, s.at, steps_order(l, &s), s.n};
@@ -194,6 +197,101 @@ static struct catalog_action action_noop(struct load *l, uint32_t noop)
     return (struct catalog_action){str_of("converge"), step, arena_new(l->mem, uint32_t, 1), 1};
 }
 
+/* --- services --- */
+
+static const char *const phases[] = {"install", "configure", "initialize", "start"};
+static const char *const other_phases[] = {"stop", "upgrade", "remove"};
+
+static bool is_one_of(struct str name, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_is(name, names[i]))
+            return true;
+    return false;
+}
+
+/* Has it a phase, and no converge of its own? */
+static bool is_phased(const struct value *actions)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; actions && i < actions->n; i++) {
+        struct str name = {actions->members[i].key, actions->members[i].key_n};
+        if (str_is(name, "converge"))
+            return false;
+        any |= is_one_of(name, phases, sizeof phases / sizeof *phases) ||
+               is_one_of(name, other_phases, sizeof other_phases / sizeof *other_phases);
+    }
+    return any;
+}
+
+/* Steps of one phase behind those of others: what waits for nothing in it waits for the last of the
+ * phase before, [last, *n). */
+static void phase_append(struct load *l, const struct catalog_action *a, uint32_t last,
+                         struct catalog_step *steps, uint32_t *order, uint32_t *n)
+{
+    uint32_t base = *n, n_sinks = 0;
+    uint32_t *sinks = arena_new(l->mem, uint32_t, base - last);
+    bool *followed = arena_new(&l->scratch, bool, base - last);
+
+    for (uint32_t i = last; i < base; i++)
+        for (uint32_t k = 0; k < steps[i].n_after; k++)
+            if (steps[i].after[k] >= last)
+                followed[steps[i].after[k] - last] = true;
+    for (uint32_t i = last; i < base; i++)
+        if (!followed[i - last])
+            sinks[n_sinks++] = i;
+    for (uint32_t i = 0; i < a->n_steps; i++) {
+        struct catalog_step step = a->steps[i];
+        uint32_t *after = arena_new(l->mem, uint32_t, step.n_after);
+        for (uint32_t k = 0; k < step.n_after; k++)
+            after[k] = base + step.after[k];
+        step.after = step.n_after ? after : sinks;
+        step.n_after = step.n_after ? step.n_after : n_sinks;
+        order[base + i] = base + a->order[i];
+        steps[base + i] = step;
+    }
+    *n = base + a->n_steps;
+}
+
+/* What brings a service up, made of its phases. */
+static struct catalog_action phases_join(struct load *l, const struct catalog_action *actions,
+                                         uint32_t n_actions)
+{
+    const struct catalog_action *found[sizeof phases / sizeof *phases] = {0};
+    uint32_t room = 0, n = 0, last = 0;
+
+    for (size_t p = 0; p < sizeof phases / sizeof *phases; p++)
+        for (uint32_t i = 1; i < n_actions; i++)
+            if (str_is(actions[i].name, phases[p])) {
+                found[p] = &actions[i];
+                room += actions[i].n_steps;
+            }
+    struct catalog_step *steps = arena_new(l->mem, struct catalog_step, room);
+    uint32_t *order = arena_new(l->mem, uint32_t, room);
+    for (size_t p = 0; p < sizeof phases / sizeof *phases; p++) {
+        if (!found[p] || !found[p]->n_steps)
+            continue;
+        uint32_t first = n;
+        phase_append(l, found[p], last, steps, order, &n);
+        last = first;
+    }
+    return (struct catalog_action){str_of("converge"), steps, order, n};
+}
+
+static struct action_owner role_owner(const struct catalog_role *role, struct str action)
+{
+    struct action_owner owner = {role->jig, REPEAT_SAFE, 0};
+
+    if (role->flags & ROLE_F_DESTRUCTIVE)
+        owner.repeat = REPEAT_ONCE;
+    if (role->phased && (str_is(action, "install") || str_is(action, "initialize")))
+        owner.flags = DEF_F_LASTING;
+    return owner;
+}
+
+/* --- all of them --- */
+
 void catalog_resolve_actions(struct load *l, uint32_t role, uint32_t noop)
 {
     struct load_role *r = &l->roles.at[role];
@@ -201,6 +299,7 @@ void catalog_resolve_actions(struct load *l, uint32_t role, uint32_t noop)
     uint64_t faults = l->n_faults;
     struct catalog_action *actions = arena_new(l->mem, struct catalog_action, listed + 1);
 
+    r->role.phased = is_phased(r->actions);
     for (uint32_t i = 0; i < listed; i++) {
         const struct member *m = &r->actions->members[i];
         struct str name = {arena_strndup(l->mem, m->key, m->key_n), m->key_n};
@@ -210,8 +309,11 @@ void catalog_resolve_actions(struct load *l, uint32_t role, uint32_t noop)
         }
         const struct value *list = catalog_read_list(l, &m->v, "an action");
         bool converge = str_is(name, "converge");
-        actions[converge ? 0 : n++] = action_resolve(l, r, name, list);
+        struct action_owner owner = role_owner(&r->role, name);
+        actions[converge ? 0 : n++] = catalog_action_resolve(l, &owner, name, list);
     }
+    if (r->role.phased)
+        actions[0] = phases_join(l, actions, n);
     if (l->excused && (l->n_faults != faults || r->role.jig == CATALOG_NONE)) {
         n = 1; /* what it does is not known, and it is never bound */
         actions[0].n_steps = 0;

@@ -100,9 +100,7 @@ static void catalog_read_pools(struct load *l, const struct value *v)
     }
     for (uint32_t i = 0; i < v->n; i++) {
         const struct member *m = &v->members[i];
-        struct value key = {.kind = VALUE_STRING, .source = v->source, .n = m->key_n, .s = m->key};
-        key.line = m->key_line;
-        key.column = m->key_column;
+        struct value key = catalog_key_of(v, m);
         struct catalog_pool p = {.where = catalog_where_of(&key)};
 
         if (l->pools.n >= CATALOG_MAX_POOLS) {
@@ -185,23 +183,34 @@ static void barclamp_tasks(struct load *l, const struct value *v, void *object)
     catalog_read_each(l, v, "task", false, catalog_read_task);
 }
 
+#define X(id, folder, one, read)                                                                   \
+    static void barclamp_##read(struct load *l, const struct value *v, void *object)               \
+    {                                                                                              \
+        (void)object;                                                                              \
+        catalog_read_each(l, v, one, false, read);                                                 \
+    }
+LOAD_KINDS(X)
+#undef X
+
 static void barclamp_graphs(struct load *l, const struct value *v, void *object)
 {
     catalog_read_graphs(l, v, object);
 }
 
-static const struct field barclamp_fields[] = {
-    {"barclamp", barclamp_name},
-    {"version", barclamp_version},
-    {"description", barclamp_description},
-    {"lenient", barclamp_lenient},
-    {"attributes", barclamp_attributes},
-    {"hooks", barclamp_hooks},
-    {"jigs", barclamp_jigs},
-    {"pools", barclamp_pools},
-    {"roles", barclamp_roles},
-    {"tasks", barclamp_tasks},
-    {"graphs", barclamp_graphs},
+static const struct field barclamp_fields[] = {{"barclamp", barclamp_name},
+                                               {"version", barclamp_version},
+                                               {"description", barclamp_description},
+                                               {"lenient", barclamp_lenient},
+                                               {"attributes", barclamp_attributes},
+                                               {"hooks", barclamp_hooks},
+                                               {"jigs", barclamp_jigs},
+                                               {"pools", barclamp_pools},
+                                               {"roles", barclamp_roles},
+                                               {"tasks", barclamp_tasks},
+                                               {"graphs", barclamp_graphs},
+#define X(id, folder, one, read) {folder, barclamp_##read},
+                                               LOAD_KINDS(X)
+#undef X
 };
 
 void catalog_read_barclamp(struct load *l, const struct value *v)

@@ -62,6 +62,11 @@ void catalog_unref(struct catalog *c)
     strmap_done(&c->by_pool);
     strmap_done(&c->by_task);
     strmap_done(&c->by_name);
+    strmap_done(&c->by_hardware);
+    strmap_done(&c->by_image);
+    strmap_done(&c->by_provider);
+    strmap_done(&c->by_template);
+    strmap_done(&c->by_comparator);
     for (uint32_t i = 0; i < c->n_graphs; i++)
         strmap_done((struct strmap *)&c->graphs[i].by_id);
     graph_patterns_free(c->patterns);

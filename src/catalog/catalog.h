@@ -151,8 +151,10 @@ struct catalog_task {
     uint64_t timeout_ms, deadline_ms, backoff_ms;
     uint32_t retries;
     uint8_t hold;  /* enum hold */
-    uint8_t flags; /* DEF_F_TAKES_DOWN, DEF_F_SURVIVES_REBOOT */
+    uint8_t flags; /* DEF_F_TAKES_DOWN, DEF_F_SURVIVES_REBOOT, DEF_F_LASTING */
     struct graph_test test_pre, test_post;
+    const struct str *returns; /* keys that it may put into the config of its node */
+    uint32_t n_returns;
     const uint32_t *pools;
     uint32_t n_pools;
     struct catalog_where where;
@@ -160,6 +162,7 @@ struct catalog_task {
 struct catalog_step { /* a task as one role runs it */
     uint32_t task, jig;
     uint8_t repeat;        /* enum repeat */
+    uint8_t flags;         /* DEF_F_..., besides those of the task */
     const uint32_t *after; /* indexes of steps of the same action */
     uint32_t n_after;
 };
@@ -180,8 +183,30 @@ struct catalog_read {     /* what a role reads of those above it */
     struct str attribute; /* "" with a bare path */
     struct catalog_where where;
 };
+#define DEPENDS(X)                                                                                 \
+    X(INSTALL, "install")                                                                          \
+    X(RUN, "run")
+enum depend_kind {
+#define X(id, text) DEPEND_##id,
+    DEPENDS(X)
+#undef X
+        DEPEND_COUNT
+};
+const char *depend_name(enum depend_kind k);
+struct catalog_depend { /* between services: orders their phases, and is no need */
+    struct str name;
+    uint32_t name_id; /* in catalog.names; CATALOG_NONE: nobody has it, which only `uses` may say */
+    uint8_t kind;     /* enum depend_kind */
+    bool required;    /* a cluster must have it; else it counts where it is there */
+    struct catalog_where where;
+};
+struct catalog_amount { /* what a service demands, or hardware has */
+    struct str name;
+    int64_t milli; /* thousandths */
+};
 struct catalog_role {
     struct str name, description;
+    struct str version;                  /* default: that of its barclamp */
     uint32_t barclamp, jig;              /* CATALOG_NONE: built in, runs nothing */
     uint32_t name_id;                    /* its own, in catalog.names */
     const struct catalog_want *requires; /* as listed, those read of, implementors; each once */
@@ -190,11 +215,16 @@ struct catalog_role {
     uint32_t n_uses;
     const uint32_t *provides, *conflicts; /* names */
     uint32_t n_provides, n_conflicts;
-    uint32_t flags;                 /* ROLE_F_... */
-    uint8_t strategy;               /* enum strategy */
-    uint8_t rerun;                  /* enum rerun */
-    uint32_t max;                   /* STRATEGY_ROLLING: at a time */
-    uint32_t cohort;                /* above every role it needs or uses */
+    const struct catalog_depend *depends; /* on services: install, then run; as listed */
+    uint32_t n_depends;
+    const struct catalog_amount *demands;
+    uint32_t n_demands;
+    bool phased;      /* a service: it has phases, and converge is the four that bring it up */
+    uint32_t flags;   /* ROLE_F_... */
+    uint8_t strategy; /* enum strategy */
+    uint8_t rerun;    /* enum rerun */
+    uint32_t max;     /* STRATEGY_ROLLING: at a time */
+    uint32_t cohort;  /* above every role it needs or uses */
     const struct value *attributes; /* name -> {description, schema, default}, as written */
     const struct value *schema;     /* of all attributes together, at their paths */
     const struct value *defaults;   /* as data: attributes without a default are absent */
@@ -209,7 +239,7 @@ struct catalog_role {
     const struct catalog_action *actions; /* the first is converge and always there */
     uint32_t n_actions;
     struct catalog_where where;
-    bool group; /* of task graphs: `deploy` gives its noderoles their tasks */
+    bool group;        /* of task graphs: `deploy` gives its noderoles their tasks */
     const char *fault; /* a role of a lenient barclamp that cannot be bound, and why; NULL: sound */
     struct catalog_where fault_where;
 };
@@ -220,8 +250,13 @@ struct catalog_name {
     uint32_t n_providers;
 };
 
-struct catalog_graph;  /* taskgraph.h */
-struct graph_patterns; /* taskgraph.h */
+struct catalog_graph;    /* taskgraph.h */
+struct graph_patterns;   /* taskgraph.h */
+struct catalog_hardware; /* and the other kinds: kinds.h */
+struct catalog_image;
+struct catalog_provider;
+struct catalog_template;
+struct catalog_comparator;
 struct catalog {
     struct arena mem;
     uint32_t refs;
@@ -237,9 +272,16 @@ struct catalog {
     const struct catalog_graph *graphs; /* in the order of their names' first files */
     uint32_t n_graphs;
     struct graph_patterns *patterns; /* of all graphs; freed with the catalog */
+    const struct catalog_hardware *hardware;
+    const struct catalog_image *images;
+    const struct catalog_provider *providers;
+    const struct catalog_template *templates;
+    const struct catalog_comparator *comparators;
     uint32_t n_files, n_barclamps, n_jigs, n_pools, n_tasks, n_roles, n_names;
+    uint32_t n_hardware, n_images, n_providers, n_templates, n_comparators;
     const uint32_t *order; /* roles, those needed before those that need them */
     struct strmap by_barclamp, by_jig, by_pool, by_task, by_name;
+    struct strmap by_hardware, by_image, by_provider, by_template, by_comparator;
 };
 
 /* Safe from any thread; the last unref frees. */

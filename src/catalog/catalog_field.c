@@ -7,6 +7,8 @@
 #include "catalog/catalog.h"
 #include "catalog/catalog_i.h"
 
+#include <math.h>
+
 #include "base/text.h"
 
 static const char *kind_of(const struct value *v)
@@ -186,6 +188,71 @@ struct load_names catalog_read_names(struct load *l, const struct value *v, cons
     }
     strmap_done(&seen);
     return names;
+}
+
+struct catalog_names catalog_read_name_list(struct load *l, const struct value *v, const char *what)
+{
+    struct load_names from = catalog_read_names(l, v, what);
+    struct str *names = arena_new(l->mem, struct str, from.n);
+
+    for (uint32_t i = 0; i < from.n; i++)
+        names[i] = from.at[i].name;
+    return (struct catalog_names){names, from.n};
+}
+
+struct value catalog_key_of(const struct value *map, const struct member *m)
+{
+    struct value key = {.kind = VALUE_STRING, .source = map->source, .n = m->key_n, .s = m->key};
+    key.line = m->key_line;
+    key.column = m->key_column;
+    return key;
+}
+
+const struct value *catalog_read_map(struct load *l, const struct value *v, const char *what)
+{
+    if (v->kind == VALUE_MAP)
+        return value_copy(l->mem, v);
+    catalog_error(l, v, ERR_INVALID, "%s must be a map, not %s", what, kind_of(v));
+    return l->no_values;
+}
+
+int64_t catalog_read_amount(struct load *l, const struct value *v, const char *what, int64_t unit)
+{
+    const double most = 1e9; /* of any unit, so that sums over a cluster stay exact */
+    double n = v->kind == VALUE_INT ? (double)v->i : v->kind == VALUE_REAL ? v->r : -1;
+    double scaled = n * (double)unit;
+
+    if (n < 0 || n > most) {
+        catalog_error(l, v, ERR_INVALID, "%s must be a number from 0 to %.0f", what, most);
+        return 0;
+    }
+    /* Decimal fractions are not exact in binary: what is meant is the nearest. */
+    if (fabs(scaled - round(scaled)) > 1e-9 + 1e-12 * scaled) {
+        catalog_error(l, v, ERR_INVALID, "%s is finer than 1/%lld", what, (long long)unit);
+        return 0;
+    }
+    return llround(scaled);
+}
+
+const struct catalog_amount *catalog_read_amounts(struct load *l, const struct value *v,
+                                                  const char *what, uint32_t *ret_n)
+{
+    struct catalog_amount *amounts = NULL;
+
+    *ret_n = 0;
+    if (v->kind != VALUE_MAP || v->n > CATALOG_MAX_LIST) {
+        catalog_error(l, v, ERR_INVALID, "%s must be a map from names to numbers", what);
+        return NULL;
+    }
+    amounts = arena_new(l->mem, struct catalog_amount, v->n);
+    for (uint32_t i = 0; i < v->n; i++) {
+        struct value key = catalog_key_of(v, &v->members[i]);
+        struct str name = catalog_read_name(l, &key, "a resource's name");
+        int64_t milli = catalog_read_amount(l, &v->members[i].v, name.s, CATALOG_AMOUNT_UNIT);
+        if (name.n)
+            amounts[(*ret_n)++] = (struct catalog_amount){name, milli};
+    }
+    return amounts;
 }
 
 void catalog_read_each(struct load *l, const struct value *v, const char *what, bool single,

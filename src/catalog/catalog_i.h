@@ -1,15 +1,16 @@
 /* catalog_i.h - a catalog on its way in
  *
  * Loading has four steps, each over everything: read (catalog_load.c and the *_read.c files, one
- * per kind), name (indexes of names, duplicates), resolve (names to indexes; catalog_resolve.c) and
- * order (cycles, cohorts, what is said twice; catalog_order.c).  A step goes on after a fault, so
- * that one load tells as much as possible, but never follows what is faulty.
+ * per kind), name (indexes of names, duplicates), resolve (names to indexes; catalog_resolve.c,
+ * kind_resolve.c) and order (cycles, cohorts, what is said twice; catalog_order.c).  A step goes on
+ * after a fault, so that one load tells as much as possible, but never follows what is faulty.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef CATALOG_CATALOG_I_H
 #define CATALOG_CATALOG_I_H
 
 #include "catalog/catalog.h"
+#include "catalog/kinds.h"
 #include "catalog/taskgraph.h"
 
 struct load_name { /* a name in a list, and where it was read */
@@ -32,6 +33,7 @@ struct load_task {
     struct load_name type; /* at == NULL: that of the role's jig */
     struct load_names requires, pools;
     int repeat;         /* -1: the role decides */
+    int lasting;        /* -1: the phase decides */
     bool local;         /* written inside a role */
     struct str checked; /* implementation whose check has seen the parameters */
 };
@@ -45,6 +47,7 @@ struct load_role {
     const struct value *at;
     struct load_name jig;
     struct load_names requires, uses, provides, conflicts;
+    struct load_names depends[DEPEND_COUNT][2]; /* on services; [1]: required */
     struct load_attributes attributes;
     const struct value *wants; /* a list, or NULL */
     const struct value *actions;
@@ -67,10 +70,55 @@ struct load_graph {
     uint32_t *from;              /* the load_vertex of each; CATALOG_NONE: a stage built in */
     uint32_t n;
 };
+/* Kinds of kinds.h: each begins with the object that it becomes, which begins with its kind. */
+struct load_hardware {
+    struct catalog_hardware hardware;
+    struct catalog_offer *offers; /* of it, to be resolved */
+    const struct value *at;
+    bool lenient;
+};
+struct load_image {
+    struct catalog_image image;
+    struct catalog_offer *offers;
+    const struct value *at;
+    bool lenient;
+};
+struct load_provider {
+    struct catalog_provider provider;
+    const struct value *at, *actions;
+    struct load_name jig;
+    bool lenient;
+};
+struct load_template {
+    struct catalog_template template;
+    const struct value *at;
+    bool lenient;
+};
+struct load_comparator {
+    struct catalog_comparator comparator;
+    const struct value *at;
+    bool lenient;
+};
+/* Folder of their files and field of a barclamp, what one is called, and what reads it. */
+#define LOAD_KINDS(X)                                                                              \
+    X(HARDWARE, "hardware", "hardware type", catalog_read_hardware)                                \
+    X(IMAGES, "images", "image", catalog_read_image)                                               \
+    X(PROVIDERS, "providers", "provider", catalog_read_provider)                                   \
+    X(TEMPLATES, "templates", "template", catalog_read_template)                                   \
+    X(COMPARATORS, "comparators", "comparator", catalog_read_comparator)
 struct load_doc { /* one file that belongs to the catalog */
     struct str path, text, dir;
     struct str graph; /* DOC_GRAPH, DOC_OVERLAY: its name */
-    enum { DOC_BARCLAMP, DOC_ROLES, DOC_TASKS, DOC_GRAPH, DOC_OVERLAY } kind;
+    enum {
+        DOC_BARCLAMP,
+        DOC_ROLES,
+        DOC_TASKS,
+        DOC_GRAPH,
+        DOC_OVERLAY,
+#define X(id, folder, one, read) DOC_##id,
+        LOAD_KINDS(X)
+#undef X
+    } kind;
     uint32_t barclamp;     /* whose it is; CATALOG_NONE: nobody's */
     const struct value *v; /* what is in it, once it was parsed; NULL: nothing that counts */
     bool parsed;
@@ -85,7 +133,9 @@ struct load {
     uint32_t n_docs;
     uint32_t barclamp;                         /* being read */
     bool lenient;                              /* is that barclamp */
-    struct catalog_role *excused;              /* whose faults are warnings now; NULL: nobody's */
+    const char **excused;                      /* keeps the first fault of whom faults are warnings
+                                                  of now; NULL: nobody's are */
+    struct catalog_where *excused_where;       /* and its place */
     uint64_t n_faults;                         /* errors, excused or not */
     const struct value *no_schema, *no_values; /* of every role without attributes */
     const struct value *any_schema;            /* of groups */
@@ -95,12 +145,18 @@ struct load {
     VEC(struct load_task) tasks;
     VEC(struct load_role) roles;
     VEC(struct catalog_name) names;
+    VEC(struct load_hardware) hardware;
+    VEC(struct load_image) images;
+    VEC(struct load_provider) providers;
+    VEC(struct load_template) templates;
+    VEC(struct load_comparator) comparators;
     VEC(struct load_vertex) vertices;
     VEC(struct load_graph) graphs;
     struct graph_patterns *patterns;
     uint32_t graph;    /* being read */
     bool fields_doubt; /* unknown fields are warnings now */
     struct strmap by_barclamp, by_jig, by_pool, by_task, by_name, by_graph;
+    struct strmap by_hardware, by_image, by_provider, by_template, by_comparator;
     /* Of overlays, by "graph/id": whose the lowest of that id is, and what was read of those above.
      */
     struct strmap meant, above;
@@ -108,6 +164,17 @@ struct load {
     bool limited; /* something was too large and not read: what refers to it is no fault */
 };
 
+/* Until the next call, faults are warnings and the first is kept, if that object is lenient. */
+static inline void catalog_excuse(struct load *l, bool lenient, const char **fault,
+                                  struct catalog_where *where)
+{
+    l->excused = lenient ? fault : NULL;
+    l->excused_where = where;
+}
+static inline void catalog_excuse_none(struct load *l)
+{
+    l->excused = NULL;
+}
 /* Frees what a load holds and did not hand over (catalog_load.c). */
 void catalog_load_done(struct load *l);
 /* The first of a report that has one. */
@@ -152,6 +219,18 @@ uint32_t catalog_read_choice(struct load *l, const struct value *v, const char *
                              const char *const *names, size_t n);
 const struct value *catalog_read_list(struct load *l, const struct value *v, const char *what);
 struct load_names catalog_read_names(struct load *l, const struct value *v, const char *what);
+/* The same for keeping: in the arena of the catalog. */
+struct catalog_names catalog_read_name_list(struct load *l, const struct value *v,
+                                            const char *what);
+/* A number from 0 on with at most as many decimals as unit has zeros; how many of 1/unit it is. */
+int64_t catalog_read_amount(struct load *l, const struct value *v, const char *what, int64_t unit);
+/* A map from names to numbers, in thousandths. */
+const struct catalog_amount *catalog_read_amounts(struct load *l, const struct value *v,
+                                                  const char *what, uint32_t *ret_n);
+/* A map, copied into the arena of the catalog; an empty one if it is none. */
+const struct value *catalog_read_map(struct load *l, const struct value *v, const char *what);
+/* The key of a member as a text with its place. */
+struct value catalog_key_of(const struct value *map, const struct member *m);
 /* "did you mean" over the keys of a map; nothing if none is near. */
 void catalog_hint_nearest(struct err *e, struct str name, const struct strmap *known);
 /* The number that has the name already, else CATALOG_NONE and the name is added. */
@@ -177,6 +256,8 @@ void catalog_builtin_jigs(struct load *l);
 void catalog_read_role(struct load *l, const struct value *v);
 /* The role CATALOG_MACHINE, unless one was read. */
 void catalog_builtin_machine(struct load *l);
+/* Those of machines that providers make (provider_role.c); when everything has been read. */
+void catalog_machine_roles(struct load *l);
 /* Those of task graphs (graph_role.c); when everything has been read. */
 void catalog_group_roles(struct load *l);
 /* A map, or a list of maps, each read by one(). */
@@ -189,6 +270,37 @@ uint32_t catalog_read_task_inline(struct load *l, const struct value *v);
 void catalog_read_test(struct load *l, const struct value *v, struct graph_test *t);
 /* The task that a role without work runs. */
 uint32_t catalog_builtin_noop(struct load *l);
+/* Keys that a task may put into the config of its node. */
+void catalog_read_returns(struct load *l, const struct value *v, struct catalog_task *t);
+
+/* --- kinds (kind_read.c, provider_read.c, template_read.c) --- */
+
+struct kind_shape {
+    const char *key;  /* the field that holds its name */
+    const char *what; /* "a template" */
+    const struct field *fields;
+    size_t n_fields;
+};
+/* Reads one into object, which begins with a struct catalog_kind.  False: it is not kept. */
+bool catalog_kind_read(struct load *l, const struct value *v, const struct kind_shape *shape,
+                       bool *ret_lenient, void *object);
+/* For the fields of a shape. */
+void catalog_kind_name(struct load *l, const struct value *v, void *object);
+void catalog_kind_description(struct load *l, const struct value *v, void *object);
+#define X(id, folder, one, read) void read(struct load *l, const struct value *v);
+LOAD_KINDS(X)
+#undef X
+/* Comparators that are in every generation. */
+void catalog_builtin_comparators(struct load *l);
+/* Actions of providers; then everything else of kinds, when all roles are known. */
+void catalog_resolve_providers(struct load *l);
+void catalog_resolve_kinds(struct load *l);
+/* Templates that extend each other in a circle, and what is wrong between them. */
+void catalog_resolve_templates(struct load *l);
+/* The field `constraints` of a struct catalog_template. */
+void catalog_read_constraints(struct load *l, const struct value *v, void *object);
+/* What a template's merged values are read by; the report tells what is wrong. */
+bool catalog_template_fields(struct load *l, const struct value *v, struct catalog_template *t);
 
 /* --- task graphs --- */
 
@@ -247,6 +359,22 @@ void catalog_resolve_wants(struct load *l, struct load_role *r);
 void catalog_resolve_hooks(struct load *l);
 /* A role without tasks to converge gets the task `noop`. */
 void catalog_resolve_actions(struct load *l, uint32_t role, uint32_t noop);
+/* An action of whoever has the jig: its tasks, each by its jig, and their order. */
+struct action_owner {
+    uint32_t jig;
+    uint8_t repeat; /* of tasks that leave it open */
+    uint8_t flags;  /* DEF_F_LASTING, for tasks that leave it open */
+};
+struct catalog_action catalog_action_resolve(struct load *l, const struct action_owner *owner,
+                                             struct str name, const struct value *list);
+/* The index of a jig; CATALOG_NONE, and reported, if there is none. */
+uint32_t catalog_jig_find(struct load *l, const struct load_name *wanted, const char *what);
+/* A name of roles; CATALOG_NONE, and reported, if nobody is called so or provides it. */
+uint32_t catalog_role_name_find(struct load *l, const struct load_role *r, const char *verb,
+                                const struct load_name *wanted);
+/* Dependencies between services (depend_resolve.c), and their circles once all are known. */
+void catalog_resolve_depends(struct load *l, struct load_role *r);
+void catalog_order_depends(struct load *l);
 void catalog_order(struct load *l);
 /* What runs of a role see by, once all names are known; text in the catalog's arena. */
 void catalog_role_lens(const struct load *l, struct catalog_role *r);

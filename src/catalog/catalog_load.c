@@ -7,8 +7,10 @@
  *     DIR/graphs/X.yaml   stages, groups and tasks of the graph `default`
  *     DIR/graphs/G/X.yaml the same, of the graph G
  *     DIR/graph_overlays/X.yaml, DIR/graph_overlays/G/X.yaml   what lies over them (graph_file.c)
- * Everything else in a folder is for the jigs and is not looked at.  Files are read in the order of
- * their paths, barclamps first, so that indexes do not depend on how a directory was listed.
+ *     DIR/hardware/X.yaml, and images, providers, templates, comparators   one of kinds.h, or a
+ * list Everything else in a folder is for the jigs and is not looked at.  Files are read in the
+ * order of their paths, barclamps first, so that indexes do not depend on how a directory was
+ * listed.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "catalog/catalog.h"
@@ -54,6 +56,27 @@ static bool doc_in_graph(struct load_doc *doc, struct str parent, const char *fo
     return true;
 }
 
+/* What is in a folder of that name, and how one is read; NULL: no kind's. */
+struct kind_folder {
+    const char *folder, *one;
+    void (*read)(struct load *l, const struct value *v);
+};
+static const struct kind_folder kind_folders[] = {
+#define X(id, folder, one, read) [DOC_##id] = {folder, one, read},
+    LOAD_KINDS(X)
+#undef X
+};
+
+static bool doc_in_kind(struct load_doc *doc, struct str parent)
+{
+    for (size_t i = 0; i < sizeof kind_folders / sizeof *kind_folders; i++)
+        if (kind_folders[i].folder && str_is(parent, kind_folders[i].folder)) {
+            doc->kind = i;
+            return true;
+        }
+    return false;
+}
+
 /* 1 if the file counts, 0 if not, -1 if it would with another ending. */
 static int doc_classify(const struct catalog_file *f, struct load_doc *ret_doc)
 {
@@ -75,7 +98,7 @@ static int doc_classify(const struct catalog_file *f, struct load_doc *ret_doc)
         ret_doc->kind = DOC_GRAPH;
     else if (doc_in_graph(ret_doc, parent, "graph_overlays"))
         ret_doc->kind = DOC_OVERLAY;
-    else
+    else if (!doc_in_kind(ret_doc, parent))
         return 0;
     return counts;
 }
@@ -209,6 +232,20 @@ static bool owners_find(struct load *l)
     return overlays;
 }
 
+static void doc_read(struct load *l, uint32_t number, const struct value *v)
+{
+    const struct load_doc *doc = &l->docs[number];
+
+    if (doc->kind == DOC_ROLES)
+        catalog_read_each(l, v, "role", true, catalog_read_role);
+    else if (doc->kind == DOC_TASKS)
+        catalog_read_each(l, v, "task", true, catalog_read_task);
+    else if (kind_folders[doc->kind].folder)
+        catalog_read_each(l, v, kind_folders[doc->kind].one, true, kind_folders[doc->kind].read);
+    else if ((l->graph = catalog_graph_begin(l, number)) != CATALOG_NONE)
+        catalog_read_graph_doc(l, doc, v);
+}
+
 static void docs_read(struct load *l)
 {
     if (owners_find(l))
@@ -220,12 +257,8 @@ static void docs_read(struct load *l)
         const struct value *v = catalog_doc_parse(l, i);
         l->barclamp = doc->barclamp;
         l->lenient = l->barclamps.at[doc->barclamp].lenient;
-        if (v && doc->kind == DOC_ROLES)
-            catalog_read_each(l, v, "role", true, catalog_read_role);
-        else if (v && doc->kind == DOC_TASKS)
-            catalog_read_each(l, v, "task", true, catalog_read_task);
-        else if (v && (l->graph = catalog_graph_begin(l, i)) != CATALOG_NONE)
-            catalog_read_graph_doc(l, doc, v);
+        if (v)
+            doc_read(l, i, v);
     }
 }
 
@@ -279,6 +312,11 @@ static void catalog_seal(struct load *l, struct catalog *c)
     SEAL(tasks, struct catalog_task, .task);
     SEAL(roles, struct catalog_role, .role);
     SEAL(names, struct catalog_name, );
+    SEAL(hardware, struct catalog_hardware, .hardware);
+    SEAL(images, struct catalog_image, .image);
+    SEAL(providers, struct catalog_provider, .provider);
+    SEAL(templates, struct catalog_template, .template);
+    SEAL(comparators, struct catalog_comparator, .comparator);
 #undef SEAL
     graphs_seal(l, c);
     struct str *files = arena_new(&c->mem, struct str, l->n_docs);
@@ -295,6 +333,11 @@ static void catalog_seal(struct load *l, struct catalog *c)
     HAND_OVER(by_pool);
     HAND_OVER(by_task);
     HAND_OVER(by_name);
+    HAND_OVER(by_hardware);
+    HAND_OVER(by_image);
+    HAND_OVER(by_provider);
+    HAND_OVER(by_template);
+    HAND_OVER(by_comparator);
 #undef HAND_OVER
 }
 
@@ -311,6 +354,16 @@ void catalog_load_done(struct load *l)
     strmap_done(&l->by_pool);
     strmap_done(&l->by_task);
     strmap_done(&l->by_name);
+    vec_done(&l->hardware);
+    vec_done(&l->images);
+    vec_done(&l->providers);
+    vec_done(&l->templates);
+    vec_done(&l->comparators);
+    strmap_done(&l->by_hardware);
+    strmap_done(&l->by_image);
+    strmap_done(&l->by_provider);
+    strmap_done(&l->by_template);
+    strmap_done(&l->by_comparator);
     for (size_t i = 0; i < l->graphs.n; i++)
         strmap_done(&l->graphs.at[i].by_id);
     vec_done(&l->graphs);
@@ -364,6 +417,8 @@ int catalog_load(const struct catalog_source *source, const struct catalog_check
     /* Circles are only sought among names that are all known. */
     if (!report->n_errors)
         catalog_order(&l);
+    if (!report->n_errors)
+        catalog_order_depends(&l);
     if (!report->n_errors)
         catalog_order_graphs(&l);
     catalog_report_sort(report);

@@ -89,19 +89,17 @@ static bool place_before(struct catalog_where a, struct catalog_where b)
     return a.line != b.line ? a.line < b.line : a.column < b.column;
 }
 
-/* A fault of a role that is excused is a warning, and the role remembers the first.  Circles and
+/* A fault of one that is excused is a warning, and it remembers the first.  Circles and
  * limits are never excused: they concern others too. */
 static enum catalog_severity fault_weigh(struct load *l, enum errcode code,
                                          struct catalog_where where, const char *text)
 {
-    struct catalog_role *role = l->excused;
-
     l->n_faults++;
-    if (!role || code == ERR_LIMIT || code == ERR_CYCLE)
+    if (!l->excused || code == ERR_LIMIT || code == ERR_CYCLE)
         return CATALOG_ERROR;
-    if (!role->fault || place_before(where, role->fault_where)) {
-        role->fault = arena_strdup(l->mem, text);
-        role->fault_where = where;
+    if (!*l->excused || place_before(where, *l->excused_where)) {
+        *l->excused = arena_strdup(l->mem, text);
+        *l->excused_where = where;
     }
     return CATALOG_WARNING;
 }

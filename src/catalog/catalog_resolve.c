@@ -72,9 +72,8 @@ static bool is_flag(struct str name)
     return false;
 }
 
-/* CATALOG_NONE, and reported, if nobody is called so or provides it. */
-static uint32_t name_find(struct load *l, const struct load_role *r, const char *verb,
-                          const struct load_name *wanted)
+uint32_t catalog_role_name_find(struct load *l, const struct load_role *r, const char *verb,
+                                const struct load_name *wanted)
 {
     uintptr_t id;
 
@@ -134,7 +133,7 @@ static void resolve_jigs(struct load *l)
     }
 }
 
-static uint32_t jig_find(struct load *l, const struct load_name *wanted, const char *what)
+uint32_t catalog_jig_find(struct load *l, const struct load_name *wanted, const char *what)
 {
     uintptr_t id;
     if (strmap_get(&l->by_jig, wanted->name, &id))
@@ -152,7 +151,7 @@ static void resolve_role_jig(struct load *l, struct load_role *r)
     if (!r->at && !r->role.group)
         return; /* built in */
     if (r->jig.at) {
-        r->role.jig = r->jig.name.n ? jig_find(l, &r->jig, "jig") : CATALOG_NONE;
+        r->role.jig = r->jig.name.n ? catalog_jig_find(l, &r->jig, "jig") : CATALOG_NONE;
         return;
     }
     if (r->actions && r->actions->n)
@@ -218,7 +217,7 @@ static void resolve_requires(struct load *l, struct load_role *r)
     struct want_list w = {arena_new(&l->scratch, struct catalog_want, room),
                           arena_new(&l->scratch, const struct value *, room), 0};
     for (uint32_t i = 0; i < r->requires.n; i++) {
-        uint32_t id = name_find(l, r, "requires", &r->requires.at[i]);
+        uint32_t id = catalog_role_name_find(l, r, "requires", &r->requires.at[i]);
         if (id != CATALOG_NONE)
             want_add(&w, (struct catalog_want){id, CATALOG_NONE, false}, r->requires.at[i].at);
     }
@@ -244,7 +243,7 @@ static void resolve_uses(struct load *l, struct load_role *r)
                           arena_new(&l->scratch, const struct value *, r->uses.n), 0};
 
     for (uint32_t i = 0; i < r->uses.n; i++) {
-        uint32_t id = name_find(l, r, "uses", &r->uses.at[i]);
+        uint32_t id = catalog_role_name_find(l, r, "uses", &r->uses.at[i]);
         if (id != CATALOG_NONE)
             want_add(&w, (struct catalog_want){id, CATALOG_NONE, false}, r->uses.at[i].at);
     }
@@ -258,7 +257,7 @@ static void resolve_conflicts(struct load *l, struct load_role *r)
     uint32_t *ids = arena_new(l->mem, uint32_t, r->conflicts.n), n = 0;
 
     for (uint32_t i = 0; i < r->conflicts.n; i++) {
-        uint32_t id = name_find(l, r, "conflicts with", &r->conflicts.at[i]);
+        uint32_t id = catalog_role_name_find(l, r, "conflicts with", &r->conflicts.at[i]);
         if (id == r->role.name_id)
             catalog_error(l, r->conflicts.at[i].at, ERR_INVALID,
                           "role \"%s\" conflicts with itself", r->role.name.s);
@@ -269,11 +268,19 @@ static void resolve_conflicts(struct load *l, struct load_role *r)
     r->role.n_conflicts = n;
 }
 
+static void resolve_version(const struct load *l, struct catalog_role *r)
+{
+    if (!r->version.n)
+        r->version = r->barclamp == CATALOG_NONE ? str_of("0")
+                                                 : l->barclamps.at[r->barclamp].version;
+}
+
 void catalog_resolve(struct load *l)
 {
     catalog_builtin_jigs(l);
     uint32_t noop = catalog_builtin_noop(l);
     catalog_builtin_machine(l);
+    catalog_machine_roles(l);
     catalog_group_roles(l);
 
     name_roles(l);
@@ -281,21 +288,25 @@ void catalog_resolve(struct load *l)
     resolve_jigs(l);
     for (uint32_t i = 0; i < l->roles.n; i++) {
         struct load_role *r = &l->roles.at[i];
-        l->excused = r->lenient ? &r->role : NULL;
+        catalog_excuse(l, r->lenient, &r->role.fault, &r->role.fault_where);
         resolve_role_jig(l, r);
         catalog_resolve_actions(l, i, noop);
     }
-    l->excused = NULL;
-    resolve_pools(l); /* tasks inside roles are known by now */
+    catalog_excuse_none(l);
+    catalog_resolve_providers(l);
+    resolve_pools(l); /* tasks inside roles and providers are known by now */
     for (uint32_t i = 0; i < l->roles.n; i++) {
         struct load_role *r = &l->roles.at[i];
-        l->excused = r->lenient ? &r->role : NULL;
+        catalog_excuse(l, r->lenient, &r->role.fault, &r->role.fault_where);
         catalog_resolve_wants(l, r);
         resolve_requires(l, r);
         resolve_uses(l, r);
         resolve_conflicts(l, r);
+        catalog_resolve_depends(l, r);
+        resolve_version(l, &r->role);
     }
-    l->excused = NULL;
+    catalog_excuse_none(l);
+    catalog_resolve_kinds(l);
     catalog_resolve_hooks(l);
     catalog_resolve_graphs(l);
 }

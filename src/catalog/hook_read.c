@@ -200,9 +200,9 @@ void catalog_resolve_hooks(struct load *l)
         const struct catalog_hooks *all = NULL; /* what is built in is of no barclamp */
         if (r->role.barclamp != CATALOG_NONE)
             all = l->barclamps.at[r->role.barclamp].hooks;
-        l->excused = r->lenient ? &r->role : NULL;
+        catalog_excuse(l, r->lenient, &r->role.fault, &r->role.fault_where);
         roles_check(l, r->role.hooks, r->role.barclamp);
-        l->excused = NULL;
+        catalog_excuse_none(l);
         r->role.hook_events = (r->role.hooks ? r->role.hooks->events : 0) | (all ? all->events : 0);
     }
 }

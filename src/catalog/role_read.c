@@ -84,14 +84,67 @@ static void role_jig(struct load *l, const struct value *v, void *object)
     r->jig = (struct load_name){catalog_read_name(l, v, "a jig's name"), v};
 }
 
+/* A list is needs, {install: [...], run: [...]} are services that it depends on. */
+struct depend_read {
+    struct load_names *of; /* by enum depend_kind */
+    const char *what;
+};
+
+#define X(id, text)                                                                                \
+    static void depend_##id(struct load *l, const struct value *v, void *object)                   \
+    {                                                                                              \
+        struct depend_read *d = object;                                                            \
+        d->of[DEPEND_##id] = catalog_read_names(l, v, d->what);                                    \
+    }
+DEPENDS(X)
+#undef X
+
+static const struct field depend_fields[] = {
+#define X(id, text) {text, depend_##id},
+    DEPENDS(X)
+#undef X
+};
+
+static void wants_read(struct load *l, const struct value *v, const char *what,
+                       struct load_names depends[DEPEND_COUNT], struct load_names *needs)
+{
+    struct depend_read d = {depends, what};
+
+    if (v->kind == VALUE_MAP)
+        (void)catalog_read_fields(l, v, what, depend_fields, COUNT(depend_fields), &d);
+    else
+        *needs = catalog_read_names(l, v, what);
+}
+
 static void role_requires(struct load *l, const struct value *v, void *object)
 {
-    ((struct load_role *)object)->requires = catalog_read_names(l, v, "\"requires\"");
+    struct load_role *r = object;
+    struct load_names depends[DEPEND_COUNT] = {0};
+
+    wants_read(l, v, "\"requires\"", depends, &r->requires);
+    for (int k = 0; k < DEPEND_COUNT; k++)
+        r->depends[k][1] = depends[k];
 }
 
 static void role_uses(struct load *l, const struct value *v, void *object)
 {
-    ((struct load_role *)object)->uses = catalog_read_names(l, v, "\"uses\"");
+    struct load_role *r = object;
+    struct load_names depends[DEPEND_COUNT] = {0};
+
+    wants_read(l, v, "\"uses\"", depends, &r->uses);
+    for (int k = 0; k < DEPEND_COUNT; k++)
+        r->depends[k][0] = depends[k];
+}
+
+static void role_version(struct load *l, const struct value *v, void *object)
+{
+    ((struct load_role *)object)->role.version = catalog_read_text(l, v, "\"version\"");
+}
+
+static void role_demands(struct load *l, const struct value *v, void *object)
+{
+    struct catalog_role *r = &((struct load_role *)object)->role;
+    r->demands = catalog_read_amounts(l, v, "\"demands\"", &r->n_demands);
 }
 
 static void role_provides(struct load *l, const struct value *v, void *object)
@@ -158,6 +211,7 @@ static const struct field role_fields[] = {
     {"flags", role_flags},       {"strategy", role_strategy},
     {"rerun", role_rerun},       {"attributes", role_attributes},
     {"actions", role_actions},   {"hooks", role_hooks},
+    {"version", role_version},   {"demands", role_demands},
 };
 
 static void role_read(struct load *l, const struct value *v, struct load_role *r)
@@ -204,9 +258,9 @@ void catalog_read_role(struct load *l, const struct value *v)
     }
     r.role.where = catalog_where_of(v);
     r.lenient = l->lenient && text_is_name(value_as_str(value_get(v, "name")));
-    l->excused = r.lenient ? &r.role : NULL;
+    catalog_excuse(l, r.lenient, &r.role.fault, &r.role.fault_where);
     role_read(l, v, &r);
-    l->excused = NULL;
+    catalog_excuse_none(l);
     if (r.role.name.n)
         vec_push(&l->roles, r);
 }

@@ -99,6 +99,57 @@ static void task_survives_reboot(struct load *l, const struct value *v, void *ob
         ((struct load_task *)object)->task.flags |= DEF_F_SURVIVES_REBOOT;
 }
 
+/* What a task sees under these is not a result, and never becomes one. */
+static const char *const reserved_keys[] = {
+    "cluster",  "service", "hostname",     "ipaddresses", "nodenum",    "sshuser",
+    "flavor",   "image",   "hardwaretype", "imagetype",   "automators", "services",
+    "provider", "nodes",   "results",      "config",
+};
+
+static bool is_reserved(struct str key)
+{
+    for (size_t i = 0; i < COUNT(reserved_keys); i++)
+        if (str_is(key, reserved_keys[i]))
+            return true;
+    return false;
+}
+
+void catalog_read_returns(struct load *l, const struct value *v, struct catalog_task *t)
+{
+    const struct value *list = catalog_read_list(l, v, "\"returns\"");
+    struct str *keys = arena_new(l->mem, struct str, list->n);
+    struct strmap seen = {0};
+
+    for (uint32_t i = 0; i < list->n; i++) {
+        const struct value *item = &list->items[i];
+        struct str key = catalog_read_text(l, item, "a key");
+        if (item->kind != VALUE_STRING)
+            continue;
+        if (!key.n)
+            catalog_error(l, item, ERR_INVALID, "a key cannot be empty");
+        else if (is_reserved(key))
+            catalog_error(l, item, ERR_INVALID, "\"%s\" is reserved: a task cannot return it",
+                          key.s);
+        else if (strmap_put(&seen, key, i))
+            keys[t->n_returns++] = key;
+    }
+    strmap_done(&seen);
+    t->returns = keys;
+}
+
+static void task_lasting(struct load *l, const struct value *v, void *object)
+{
+    struct load_task *t = object;
+    t->lasting = catalog_read_bool(l, v, "\"lasting\"");
+    if (t->lasting)
+        t->task.flags |= DEF_F_LASTING;
+}
+
+static void task_returns(struct load *l, const struct value *v, void *object)
+{
+    catalog_read_returns(l, v, &((struct load_task *)object)->task);
+}
+
 static void task_pools(struct load *l, const struct value *v, void *object)
 {
     ((struct load_task *)object)->pools = catalog_read_names(l, v, "\"pools\"");
@@ -132,6 +183,8 @@ static const struct field task_fields[] = {
     {"hold", task_hold},
     {"takes_down", task_takes_down},
     {"survives_reboot", task_survives_reboot},
+    {"lasting", task_lasting},
+    {"returns", task_returns},
     {"pools", task_pools},
     {"requires", task_requires},
     {"test_pre", task_test_pre},
@@ -158,7 +211,7 @@ static void times_settle(struct load *l, struct load_task *t)
 /* Its index, or CATALOG_NONE if it has no usable name. */
 static uint32_t task_add(struct load *l, const struct value *v, bool local)
 {
-    struct load_task t = {.at = v, .repeat = -1, .local = local};
+    struct load_task t = {.at = v, .repeat = -1, .lasting = -1, .local = local};
 
     if (l->tasks.n >= CATALOG_MAX_TASKS) {
         catalog_error(l, v, ERR_LIMIT, "more than %d tasks", CATALOG_MAX_TASKS);
@@ -197,7 +250,7 @@ uint32_t catalog_read_task_inline(struct load *l, const struct value *v)
 
 uint32_t catalog_builtin_noop(struct load *l)
 {
-    struct load_task t = {.repeat = REPEAT_SAFE, .local = true};
+    struct load_task t = {.repeat = REPEAT_SAFE, .lasting = 0, .local = true};
     t.task.where.file = CATALOG_NONE;
     t.task.name = str_of("noop");
     t.task.description = str_of("nothing to do");

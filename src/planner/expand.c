@@ -101,7 +101,7 @@ const struct value *expand_tests(struct arena *a, const struct graph_test *pre,
 /* What a definition is; what it does not have is not part of it, so that its digest stays. */
 static struct value *def_value(struct arena *a, const struct plan_def *d, struct str jig,
                                struct str type, const struct value *params,
-                               const struct value *tests)
+                               const struct value *tests, const struct value *returns)
 {
     struct value *v = value_map(a);
 
@@ -119,11 +119,23 @@ static struct value *def_value(struct arena *a, const struct plan_def *d, struct
     value_set(a, v, "params", params);
     if (tests)
         value_set(a, v, "tests", tests);
+    if (returns)
+        value_set(a, v, "returns", returns);
     return v;
 }
 
+/* Keys that the task may put into the config of its node; NULL: none. */
+static const struct value *def_returns(struct arena *a, const struct catalog_task *t)
+{
+    struct value *keys = value_list(a);
+
+    for (uint32_t i = 0; i < t->n_returns; i++)
+        value_add(a, keys, value_str(a, t->returns[i]));
+    return keys->n ? keys : NULL;
+}
+
 static struct str def_body(struct arena *a, struct str type, const struct value *params,
-                           const struct value *tests)
+                           const struct value *tests, const struct value *returns)
 {
     SCOPED_BUF(text);
     struct jsonw w;
@@ -137,6 +149,10 @@ static struct str def_body(struct arena *a, struct str type, const struct value 
     if (tests) {
         jsonw_key(&w, "tests");
         jsonw_value(&w, tests);
+    }
+    if (returns) {
+        jsonw_key(&w, "returns");
+        jsonw_value(&w, returns);
     }
     jsonw_end(&w);
     return (struct str){arena_strndup(a, text.data, text.len), text.len};
@@ -155,7 +171,7 @@ void expand_step_def(const struct catalog *cat, const struct catalog_role *role,
                          .jig = jig,
                          .repeat = step->repeat,
                          .hold = t->hold,
-                         .flags = t->flags,
+                         .flags = t->flags | step->flags,
                          .retries = t->retries,
                          .backoff_ms = t->backoff_ms,
                          .timeout_ms = t->timeout_ms,
@@ -164,9 +180,11 @@ void expand_step_def(const struct catalog *cat, const struct catalog_role *role,
     if (j->reach == REACH_OUTSIDE)
         d.flags |= DEF_F_OUTSIDE;
     const struct value *tests = expand_tests(&mem, &t->test_pre, &t->test_post);
-    json_write_canonical(&text, def_value(&mem, &d, j->name, j->implementation, t->params, tests));
+    const struct value *returns = def_returns(&mem, t);
+    json_write_canonical(
+        &text, def_value(&mem, &d, j->name, j->implementation, t->params, tests, returns));
     d.digest = digest_64(text.data, text.len);
-    d.body = def_body(a, j->implementation, t->params, tests);
+    d.body = def_body(a, j->implementation, t->params, tests, returns);
     *ret = d;
 }
 

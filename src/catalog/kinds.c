@@ -1,0 +1,134 @@
+/* kinds.c - what clusters are made of, looked up; and what a request may say to a provider */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "catalog/kinds.h"
+
+#define NAMES(list, count) static const char *const names[count] = {list}
+
+const char *provider_action_name(enum provider_action a)
+{
+#define X(id, text) text,
+    NAMES(PROVIDER_ACTIONS(X), PROVIDER_ACTION_COUNT);
+#undef X
+    return (unsigned)a < PROVIDER_ACTION_COUNT ? names[a] : "?";
+}
+
+const char *callback_name(enum callback_bit bit)
+{
+#define X(id, text) text,
+    NAMES(CALLBACKS(X), CALLBACK_BIT_COUNT);
+#undef X
+    return (unsigned)bit < CALLBACK_BIT_COUNT ? names[bit] : "?";
+}
+
+const char *depend_name(enum depend_kind k)
+{
+#define X(id, text) text,
+    NAMES(DEPENDS(X), DEPEND_COUNT);
+#undef X
+    return (unsigned)k < DEPEND_COUNT ? names[k] : "?";
+}
+
+/* --- by name --- */
+
+#define GETTER(function, type, list, index)                                                        \
+    const struct type *function(const struct catalog *c, struct str name)                          \
+    {                                                                                              \
+        uintptr_t i;                                                                               \
+        return strmap_get(&c->index, name, &i) ? &c->list[i] : NULL;                               \
+    }
+GETTER(catalog_hardware_get, catalog_hardware, hardware, by_hardware)
+GETTER(catalog_image_get, catalog_image, images, by_image)
+GETTER(catalog_provider_get, catalog_provider, providers, by_provider)
+GETTER(catalog_template_get, catalog_template, templates, by_template)
+GETTER(catalog_comparator_get, catalog_comparator, comparators, by_comparator)
+#undef GETTER
+
+const struct catalog_offer *catalog_offer_get(const struct catalog_offer *offers, uint32_t n,
+                                              struct str provider)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (str_eq(offers[i].provider_name, provider))
+            return &offers[i];
+    return NULL;
+}
+
+int64_t catalog_amount_get(const struct catalog_amount *amounts, uint32_t n, struct str name)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (str_eq(amounts[i].name, name))
+            return amounts[i].milli;
+    return 0;
+}
+
+const struct template_rule *template_rule_get(const struct catalog_template *t, struct str service)
+{
+    for (uint32_t i = 0; i < t->n_rules; i++)
+        if (str_eq(t->rules[i].service, service))
+            return &t->rules[i];
+    return NULL;
+}
+
+/* --- fields of providers --- */
+
+const struct provider_field *provider_field_get(const struct catalog_provider *p, struct str name)
+{
+    for (uint32_t i = 0; i < p->n_fields; i++)
+        if (str_eq(p->fields[i].name, name))
+            return &p->fields[i];
+    return NULL;
+}
+
+void provider_fields_split(struct arena *a, const struct catalog_provider *p,
+                           const struct value *given, const struct value **ret_plain,
+                           const struct value **ret_sensitive, const struct value **ret_dropped)
+{
+    struct value *plain = value_map(a), *sensitive = value_map(a), *dropped = value_list(a);
+
+    for (uint32_t i = 0; value_is(given, VALUE_MAP) && i < given->n; i++) {
+        const struct member *m = &given->members[i];
+        struct str key = {m->key, m->key_n};
+        const struct provider_field *f = provider_field_get(p, key);
+        if (!f || (f->by_admin && !f->may_override))
+            value_add(a, dropped, value_str(a, key));
+        else
+            value_set_str(a, f->sensitive ? sensitive : plain, key, &m->v);
+    }
+    *ret_plain = plain;
+    *ret_sensitive = sensitive;
+    *ret_dropped = dropped;
+}
+
+static bool is_said(const struct value *v)
+{
+    return v && v->kind != VALUE_NULL && !(v->kind == VALUE_STRING && !v->n);
+}
+
+static bool field_is_known(const struct catalog_provider *p, const struct value *given,
+                           struct str name)
+{
+    const struct provider_field *f = provider_field_get(p, name);
+    bool may = f && (!f->by_admin || f->may_override);
+
+    return (may && is_said(value_get_str(given, name))) ||
+           is_said(value_get_str(p->config, name)) || (f && is_said(f->otherwise));
+}
+
+int provider_fields_check(const struct catalog_provider *p, const struct value *given,
+                          struct err *e)
+{
+    SCOPED_BUF(missing);
+
+    for (uint32_t i = 0; i < p->n_required; i++) {
+        buf_puts(&missing, i ? ", or " : "");
+        size_t start = missing.len;
+        for (uint32_t k = 0; k < p->required[i].n; k++)
+            if (!field_is_known(p, given, p->required[i].at[k]))
+                buf_printf(&missing, "%s%s", missing.len > start ? " and " : "",
+                           p->required[i].at[k].s);
+        if (missing.len == start)
+            return 0; /* this one is whole */
+    }
+    if (!p->n_required)
+        return 0;
+    return err_set(e, ERR_INVALID, "provider \"%s\" needs %s", p->kind.name.s, missing.data);
+}
