@@ -5,25 +5,17 @@
  * tests/unit/cli/test_routes.c, which checks that the routes a row names are the ones it asks.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/verbs_i.h"
-
+#include "cli/verbs_row_i.h"
 #include "model/states.h"
 
 /* One argument a line reads better than filled lines. */
 /* clang-format off */
-#define WORD(id)          "|" #id
-#define WORD_TEXT(id, t)  "|" t
 static const char noderole_states[] = NODEROLE_STATES(WORD);
 static const char task_states[] = TASK_STATES(WORD);
 static const char alive_states[] = ALIVE_STATES(WORD_TEXT);
 static const char operation_states[] = OPERATION_STATES(WORD_TEXT);
 static const char classes[] = CLASSES(WORD_TEXT);
 
-#define OPTS(...)   ((const struct cli_opt[]){__VA_ARGS__, {0}})
-#define FLAG(name, letter, help)            {(name), NULL, KIND_FLAG, 0, (letter), (help), NULL}
-#define OPT(name, value, kind, help)        {(name), (value), (kind), 0, 0, (help), NULL}
-#define MANY(name, value, kind, help)       {(name), (value), (kind), ARG_MANY, 0, (help), NULL}
-#define PICK(name, value, words, help)      {(name), (value), KIND_WORD, 0, 0, (help), (words)}
 #define LIMIT \
     {"limit", "N", KIND_NUMBER, ARG_POSITIVE, 0, \
      "no more than N rows; all pages are read otherwise", NULL}
@@ -570,39 +562,16 @@ const struct cli_verb cli_verbs[] = {
      .about = "Prints every error with its file, line and column.  Exits with 2 if there are "
               "errors.",
      .examples = "anneal lint ./catalog"},
-    {"plan", NULL, "lay a task graph over nodes, without a server", cmd_plan, 0,
+    {"solve", NULL, "find which services go on which nodes, without a server", cmd_solve, 0,
      .args = {{"CATALOG", KIND_DIR, 0, "a directory of barclamps", NULL}},
-     .opts = OPTS(OPT("nodes", "FILE", KIND_FILE, "nodes and their roles: nodes: [{name, roles}]"),
-                  OPT("graph", "NAME", KIND_TEXT, "which graph of the catalog (default: default)"),
-                  MANY("start", "WORD", KIND_TEXT, "what comes behind this; may be repeated"),
-                  MANY("end", "WORD", KIND_TEXT, "what comes before this; may be repeated"),
-                  MANY("only", "WORD", KIND_TEXT, "nothing but this; may be repeated"),
-                  MANY("skip", "WORD", KIND_TEXT, "all but this; may be repeated"),
-                  OPT("on", "NAME", KIND_TEXT, "on this node, or on nodes of this role"),
-                  MANY("event", "NAME", KIND_TEXT,
-                       "on nodes deployed before, only what is run again for it"),
-                  FLAG("conditions", 0, "evaluate conditions; without it all are true"),
-                  FLAG("limit-circles", 0, "strategies that dependencies contradict become limits"),
-                  FLAG("simulate", 0, "run it in virtual time and tell how everything ends"),
-                  MANY("fail", "WORD", KIND_TEXT,
-                       "with --simulate: this fails each time; may be repeated"),
-                  OPT("seed", "N", KIND_NUMBER,
-                      "with --simulate: draws the order in which tasks end (default: 1)"),
-                  OPT("workers", "N", KIND_NUMBER,
-                      "with --simulate: tasks that run at once (default: 8)"),
-                  FLAG("roles", 0, "the graph as it is written, for Graphviz"),
-                  OPT("node-file", "NODE", KIND_TEXT,
-                      "the part of one node, with priorities, as YAML or JSON"),
-                  {"output", "FORMAT", KIND_WORD, 0, 'o', "table, json, yaml, dot or stages",
-                   "table|json|yaml|dot|stages"}),
-     .about = "A WORD is a task, a stage or a group; TASK/NODE and TASK/1,3-5 are single ones.  "
-              "What is left out keeps its place in the order.  Exits with 5 if tasks wait for each "
-              "other in a circle.\n\nWith --simulate the engine that a server has runs the graph, "
-              "without a server and without executing anything, and every task is listed with how "
-              "it ended, what failed first.  Exits with 11 if the operation fails.",
-     .examples = "anneal plan ./catalog --nodes nodes.yaml -o stages\n"
-                 "anneal plan ./catalog --nodes nodes.yaml --simulate --fail db/node-2\n"
-                 "anneal plan ./catalog --nodes nodes.yaml --start netconfig --on compute -o json"},
+     .opts = verbs_solve_opts,
+     .about = verbs_solve_about,
+     .examples = verbs_solve_examples},
+    {"plan", NULL, "plan a task graph or a cluster, without a server", cmd_plan, 0,
+     .args = {{"CATALOG", KIND_DIR, 0, "a directory of barclamps", NULL}},
+     .opts = verbs_plan_opts,
+     .about = verbs_plan_about,
+     .examples = verbs_plan_examples},
     {"import", "crowbar", "make a catalog of Crowbar's barclamps", cmd_import_crowbar, 0,
      .args = {{"SRC", KIND_DIR, 0, "a directory with barclamps, or one barclamp's file", NULL},
               {"DST", KIND_DIR, 0, "where the catalog is written; made if it is not there", NULL}},

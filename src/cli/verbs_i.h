@@ -127,6 +127,7 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(catalog_export)                                                                              \
     X(catalog_history)                                                                             \
     X(lint)                                                                                        \
+    X(solve)                                                                                       \
     X(plan)                                                                                        \
     X(import_fuel)                                                                                 \
     X(import_crowbar)                                                                              \
