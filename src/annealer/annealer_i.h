@@ -400,7 +400,7 @@ int change_abandon(struct anneal *a, uint32_t noderole, struct err *e);
 /* undo.c */
 bool undo_due(const struct anneal *a, uint32_t t); /* may it have left something behind? */
 void undo_begin(struct anneal *a, uint32_t noderole);
-void undo_done(struct anneal *a, uint32_t noderole);
+void undo_passed(struct anneal *a, uint32_t noderole); /* a task of it; it may be the last */
 
 /* redeploy.c */
 int redeploy_event(struct anneal *a, const struct event *ev, struct err *e);

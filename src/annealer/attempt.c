@@ -303,7 +303,7 @@ static void fail_for_good(struct anneal *a, uint32_t t, enum reason why)
     if (why != REASON_UNCERTAIN && (a->defs.at[a->tasks[t].def].flags & DEF_F_MAY_FAIL)) {
         task_go(a, t, TASKEV_TOLERATE, why);
         if (task_rule(a, t) == RULE_UNDO)
-            undo_done(a, a->tasks[t].noderole); /* as far as could be */
+            undo_passed(a, a->tasks[t].noderole); /* as far as could be */
         return;
     }
     task_go(a, t, TASKEV_FAIL, why);
@@ -419,7 +419,7 @@ static void answer_ok(struct anneal *a, uint32_t id, const struct event *ev)
     attempt_close(a, id, OUTCOME_OK, ev);
     task_go(a, t, TASKEV_OK, REASON_NONE);
     if (task_rule(a, t) == RULE_UNDO)
-        undo_done(a, a->tasks[t].noderole);
+        undo_passed(a, a->tasks[t].noderole);
 }
 
 /* Why a task has failed, by where its attempt ended. */

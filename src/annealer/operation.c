@@ -392,7 +392,7 @@ static int resolve(struct anneal *a, uint32_t t, uint8_t word, struct err *e)
         a->tasks[t].done_digest = ripple_task_input(a, t);
         task_go(a, t, TASKEV_OK, REASON_RESOLVED);
         if (task_rule(a, t) == RULE_UNDO)
-            undo_done(a, a->tasks[t].noderole);
+            undo_passed(a, a->tasks[t].noderole);
         task_unfail_cone(a, t);
     } else if (word == RESOLVE_FAILED) {
         task_go(a, t, TASKEV_FAIL, REASON_RESOLVED);

@@ -1,10 +1,10 @@
 /* undo.c - what half happened is undone before it is tried again
  *
  * Making a machine may fail after the machine was made.  Tried again as it is, it would leave one
- * behind that nobody knows.  So a noderole may have a task with rule `undo` in front of those that
- * its definitions call undone (DEF_F_UNDONE).  As a rule it is left out.  When one of those has
+ * behind that nobody knows.  So a noderole may have tasks with rule `undo` in front of those that
+ * its definitions call undone (DEF_F_UNDONE).  As a rule they are left out.  When one of those has
  * failed and gets another try, by its own budget or by a person's word, or when its node is
- * deployed anew, the undoing task runs first and all behind it begin again, under another key: the
+ * deployed anew, those tasks run first and all behind them begin again, under another key: the
  * receiver must not take the next machine for the one that is gone.
  *
  * A failure for good undoes nothing: what is there may be looked at until somebody retries.  An
@@ -48,8 +48,12 @@ void undo_begin(struct anneal *a, uint32_t id)
     }
 }
 
-void undo_done(struct anneal *a, uint32_t id)
+void undo_passed(struct anneal *a, uint32_t id)
 {
-    a->noderoles.at[id].mode &= (uint8_t)~MODE_UNDO;
+    struct noderole *nr = &a->noderoles.at[id];
+    for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
+        if (task_rule(a, t) == RULE_UNDO && !task_state_passed(a->task_state[t]))
+            return;
+    nr->mode &= (uint8_t)~MODE_UNDO;
     noderole_changed(a, id);
 }

@@ -101,7 +101,7 @@ static void phase_fill(struct phase_spots *s, const struct phase_spot *sp, uint3
 {
     for (uint32_t i = 0; i < k->n; i++) {
         struct plan_task *t = &s->l->plan->tasks[at + i];
-        bool passive = k->passive || rule != RULE_RUN;
+        bool passive = k->passive || (rule != RULE_RUN && rule != RULE_ONCE);
         *t = (struct plan_task){.noderole = sp->ref,
                                 .def = k->defs[i],
                                 .weight = 1,
@@ -125,22 +125,25 @@ static void spot_fill(struct phase_spots *s, const struct phase_spot *sp)
     const struct phase_kindred *before = NULL; /* in the chain */
     bool before_kept = false;
     uint32_t at = sp->first, before_at = 0, span = 0;
-    for (uint32_t left = sp->chain; left; left &= left - 1) {
-        enum phase_kind kind = (enum phase_kind)__builtin_ctz(left);
-        const struct phase_kindred *k = phase_kindred_get(s->l, sp->service, kind,
-                                                          sp->place->variant);
+    for (uint32_t left = sp->chain; left;) {
+        enum phase_kind kind = phase_spot_next(sp, &left);
+        const struct phase_kindred *k = phase_spot_kindred(s, sp, kind);
         struct refs waits = {0};
         bool kept = !(sp->phases >> kind & 1);
         if (kept) {
             waits.at = arena_new(&s->l->plan->mem, uint32_t, before ? before->n_sinks : 0);
             if (before)
                 sinks_put(&waits, before_at, before);
-            phase_fill(s, sp, at, k, waits, s->l->req->kept_rule, 0);
+            uint8_t rule = sp->undoes && kind == PHASE_DELETE ? RULE_UNDO : RULE_KEEP;
+            phase_fill(s, sp, at, k, waits, rule, 0);
         } else {
             uint32_t v = phase_spot_vertex(s, sp, kind);
             span = span ? span : spot_span(s, sp, v);
             waits = vertex_waits(s, v, before_at, before_kept ? before : NULL);
-            phase_fill(s, sp, at, k, waits, s->l->g->vertices[v].rule, span);
+            uint8_t rule = s->l->g->vertices[v].rule;
+            if (rule == RULE_RUN && sp->place->once >> kind & 1)
+                rule = RULE_ONCE;
+            phase_fill(s, sp, at, k, waits, rule, span);
         }
         before = k;
         before_kept = kept;
@@ -206,6 +209,30 @@ static void weights_fill(struct phase_spots *s)
     }
 }
 
+/* What is kept comes before the next of its chain: it may run some day. */
+static void kept_weights(struct phase_spots *s, const struct phase_spot *sp)
+{
+    struct plan_task *tasks = s->l->plan->tasks;
+    enum phase_kind kinds[PHASE_KIND_COUNT];
+    uint32_t n = 0, at = sp->first, behind = 0;
+    if (sp->chain == sp->phases)
+        return;
+    for (uint32_t left = sp->chain; left;) {
+        kinds[n] = phase_spot_next(sp, &left);
+        at += phase_spot_kindred(s, sp, kinds[n++])->n;
+    }
+    while (n-- > 0) {
+        uint32_t end = at, heaviest = behind;
+        at -= phase_spot_kindred(s, sp, kinds[n])->n;
+        for (uint32_t t = end; t-- > at;) {
+            if (!(sp->phases >> kinds[n] & 1))
+                tasks[t].weight = behind + end - t;
+            heaviest = tasks[t].weight > heaviest ? tasks[t].weight : heaviest;
+        }
+        behind = heaviest;
+    }
+}
+
 /* --- from end to end --- */
 
 #define SEAL(to, n_to, from, type)                                                                 \
@@ -234,6 +261,8 @@ static int plan_fill(struct phase_laying *l, struct phase_plan *ret)
         spot_fill(&s, &s.at[i]);
     joins_fill(&s);
     weights_fill(&s);
+    for (uint32_t i = 0; i < s.n; i++)
+        kept_weights(&s, &s.at[i]);
     SEAL(p->defs, p->n_defs, l->defs, struct plan_def);
     SEAL(p->pools, p->n_pools, l->new_pools, struct plan_pool);
     SEAL(p->spans, p->n_spans, l->spans, struct plan_span);

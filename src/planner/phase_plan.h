@@ -4,6 +4,7 @@
  * the node needs.  Those that are new are added; those that live and have something to do get other
  * tasks, or those of their removal.  Joins go to noderoles without a node.  A task of the graph
  * becomes the steps of that phase, in their order; what it waits for, its first steps wait for.
+ * Whoever stops for good does that last, behind what is kept.
  * docs/rfc/08-clusters.md, sections 5 and 6.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -34,7 +35,11 @@ struct phase_place {   /* a service on a node, or a machine */
     bool absent;       /* there is none, and there will be none: nothing is to be done here */
     bool removed;      /* it is to go */
     uint32_t variant;  /* which of several: handed to `steps` */
-    uint16_t kept;     /* phases whose tasks it is to have besides, and that are passed over */
+    uint8_t target;    /* enum target that its tasks lead to */
+    uint8_t reason;    /* enum reason of the run that begins, if it lives; 0: the catalog */
+    uint16_t kept;     /* phases whose tasks it is to have besides; done before: rule keep */
+    uint16_t once;     /* phases that belong to this occasion only: rule once */
+    bool undoes;       /* in front of all it has the tasks of delete, with rule undo */
     uint8_t flags;     /* plan_noderole.flags */
     /* Of one that is new: */
     struct str role;
@@ -57,7 +62,6 @@ struct phase_plan_request {
     uint32_t deployment, catalog;       /* ids: its own, that of the generation */
     const uint32_t *carriers; /* noderoles without a node that the deployment has, by id */
     uint32_t n_carriers;
-    uint8_t kept_rule; /* enum task_rule of what is passed over */
     /* What a phase of a service (PHASE_NIL: of a machine) is; asked once for each variant.  None:
      * it is passed as soon as its turn comes. */
     int (*steps)(void *ctx, uint32_t service, enum phase_kind phase, uint32_t variant,

@@ -63,6 +63,7 @@ struct phase_spot {
     uint16_t phases;        /* in the graph */
     uint16_t chain;         /* with those that are kept */
     bool planned;           /* it is in the plan */
+    bool undoes, stops;     /* its chain begins with delete; ends with stop */
 };
 struct phase_carrier {
     uint32_t ref, first, n;
@@ -84,6 +85,18 @@ void phase_spots_fill(struct phase_spots *s, uint32_t n_new);
 uint32_t phase_spot_vertex(const struct phase_spots *s, const struct phase_spot *sp, uint32_t kind);
 /* A noderole that needs others has a task: else those who need it would not wait for them. */
 bool phase_spot_wants(const struct phase_spots *s, const struct phase_spot *sp);
+/* Takes the next phase of its chain out of what is left of it. */
+static inline enum phase_kind phase_spot_next(const struct phase_spot *sp, uint32_t *left)
+{
+    uint32_t bits = *left;
+    if (sp->undoes && bits & PHASE_F_DELETE)
+        bits = PHASE_F_DELETE;
+    else if (sp->stops && bits & ~PHASE_F_STOP)
+        bits &= ~PHASE_F_STOP;
+    enum phase_kind kind = (enum phase_kind)__builtin_ctz(bits);
+    *left &= ~(1u << kind);
+    return kind;
+}
 static inline const struct phase_kindred *
 phase_spot_kindred(const struct phase_spots *s, const struct phase_spot *sp, enum phase_kind kind)
 {

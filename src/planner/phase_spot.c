@@ -2,6 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "model/states.h"
 #include "planner/phase_plan_i.h"
 
 static struct phase_spot *machine_spot(const struct phase_spots *s, uint32_t node)
@@ -61,6 +62,10 @@ static int spot_decide(struct phase_spots *s, struct phase_spot *sp, uint32_t *n
     sp->chain = sp->phases;
     if (!place->removed && (sp->phases || !place->noderole))
         sp->chain |= place->kept;
+    sp->stops = place->target == TARGET_STOPPED && sp->phases == PHASE_F_STOP;
+    sp->undoes = place->undoes && sp->chain && !(sp->chain & PHASE_F_DELETE);
+    if (sp->undoes)
+        sp->chain |= PHASE_F_DELETE;
     return 0;
 }
 
@@ -77,10 +82,9 @@ bool phase_spot_wants(const struct phase_spots *s, const struct phase_spot *sp)
 
 static int spot_count(struct phase_spots *s, struct phase_spot *sp)
 {
-    for (uint32_t left = sp->chain; left; left &= left - 1) {
-        enum phase_kind kind = (enum phase_kind)__builtin_ctz(left);
-        const struct phase_kindred *k = phase_kindred_get(s->l, sp->service, kind,
-                                                          sp->place->variant);
+    for (uint32_t left = sp->chain; left;) {
+        enum phase_kind kind = phase_spot_next(sp, &left);
+        const struct phase_kindred *k = phase_spot_kindred(s, sp, kind);
         if (!k)
             return -(int)s->l->e->code;
         if (sp->phases >> kind & 1)
@@ -140,6 +144,7 @@ static void noderole_fill(struct phase_spots *s, const struct phase_spot *sp)
         .deployment = s->l->req->deployment,
         .cohort = place->cohort,
         .flags = place->flags,
+        .target = place->target,
         .data = place->data,
         .lens = place->lens,
         .user = text_kept(s, place->user),
@@ -160,8 +165,11 @@ static void change_fill(struct phase_spots *s, const struct phase_spot *sp, stru
                               .n_tasks = sp->n};
     if (place->removed)
         return;
-    if (sp->phases)
+    if (sp->phases) {
         c->what |= PLAN_C_TASKS;
+        c->target = place->target;
+        c->reason = place->reason;
+    }
     if (place->other_data) {
         c->what |= PLAN_C_DATA;
         c->data = place->data;
@@ -232,10 +240,9 @@ static void tasks_place(struct phase_spots *s)
     for (uint32_t i = 0; i < s->n; i++) {
         const struct phase_spot *sp = &s->at[i];
         uint32_t at = sp->first;
-        for (uint32_t left = sp->chain; left; left &= left - 1) {
-            enum phase_kind kind = (enum phase_kind)__builtin_ctz(left);
-            const struct phase_kindred *k = phase_kindred_get(s->l, sp->service, kind,
-                                                              sp->place->variant);
+        for (uint32_t left = sp->chain; left;) {
+            enum phase_kind kind = phase_spot_next(sp, &left);
+            const struct phase_kindred *k = phase_spot_kindred(s, sp, kind);
             if (sp->phases >> kind & 1) {
                 uint32_t v = phase_spot_vertex(s, sp, kind);
                 s->task_of[v] = at;

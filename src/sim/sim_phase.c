@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/digest.h"
 #include "model/plan.h"
+#include "model/states.h"
 #include "model/taskmsg.h"
 #include "planner/phase_plan.h"
 
@@ -88,6 +89,8 @@ static int step(struct phase_run *r, struct event ev)
     for (size_t i = 0; i < r->fx.sends.n; i++) {
         struct dispatch d = r->fx.sends.at[i];
         uint32_t v = r->vertex_of[d.task - r->first_task];
+        if (v == PHASE_NIL)
+            return err_set(r->e, ERR_CORRUPT, "task %u runs, which was to be passed over", d.task);
         r->tasks[v].began_ms = r->now - r->began;
         heap_push(r, (struct under_way){r->now + r->req->took_ms[v], d, v});
     }
@@ -218,26 +221,47 @@ static void places_set(struct phase_run *r)
     }
 }
 
-static void place_live(struct phase_place *p, uint32_t *id, bool removed)
+static bool place_live(struct phase_place *p, uint32_t *id, bool removed)
 {
     if (p->absent) { /* it is new */
         p->absent = false;
-        return;
+        return false;
     }
     p->noderole = ++*id;
     p->removed = removed;
+    return !removed;
+}
+
+/* The whole chain of its target: what was done before is kept, a stop on the way is of this
+ * occasion. */
+static void chain_keep(struct phase_place *p, uint16_t has, uint16_t phases)
+{
+    uint16_t chain = PHASE_F_INSTALL | PHASE_F_CONFIGURE | PHASE_F_INITIALIZE | PHASE_F_START;
+    phases &= has;
+    if (phases & PHASE_F_STOP && !(phases & PHASE_F_START)) {
+        p->target = TARGET_STOPPED;
+        chain = PHASE_F_INSTALL | PHASE_F_CONFIGURE;
+    } else {
+        p->once = PHASE_F_STOP | PHASE_F_UPGRADE | PHASE_F_ACTION;
+    }
+    p->kept = chain & has & ~phases;
 }
 
 /* Noderoles of the first plan have their ids in its order. */
 static void places_live(struct phase_run *r)
 {
+    const struct phase_cluster *c = r->req->cluster;
     const struct phase_work *w = r->req->work;
     uint32_t id = 0;
-    for (uint32_t i = 0; i < r->req->cluster->n_nodes; i++) {
-        bool goes = w->machine[i] & r->req->cluster->nodes[i].machine & PHASE_F_DELETE;
-        place_live(&r->machines[i], &id, goes);
+    for (uint32_t i = 0; i < c->n_nodes; i++) {
+        bool goes = w->machine[i] & c->nodes[i].machine & PHASE_F_DELETE;
+        if (place_live(&r->machines[i], &id, goes))
+            r->machines[i].kept = PHASE_F_CREATE | PHASE_F_CONFIRM;
+        r->machines[i].undoes = !goes;
         for (uint32_t k = w->first[i]; k < w->first[i + 1]; k++)
-            place_live(&r->services[k], &id, goes || w->cells[k] & PHASE_F_REMOVE);
+            if (place_live(&r->services[k], &id, goes || w->cells[k] & PHASE_F_REMOVE))
+                chain_keep(&r->services[k],
+                           c->services[c->nodes[i].services[k - w->first[i]]].actions, w->cells[k]);
     }
 }
 
@@ -313,6 +337,8 @@ static int graph_apply(struct phase_run *r)
     if (rc < 0)
         return rc;
     r->vertex_of = arena_new(&r->mem, uint32_t, made.plan->n_tasks);
+    for (uint32_t i = 0; i < made.plan->n_tasks; i++)
+        r->vertex_of[i] = PHASE_NIL;
     for (uint32_t v = 0; v < r->g->n; v++)
         r->vertex_of[made.task_of[v]] = v;
     r->first_task = anneal_task_end(r->engine);
