@@ -291,19 +291,33 @@ int cli_read_text(struct cli *c, const char *file, struct str *ret, struct err *
     return 0;
 }
 
-int cli_read_data(struct cli *c, const char *file, const struct value **ret_v, struct err *e)
+static const char *file_name(const char *file)
+{
+    return strcmp(file, "-") ? file : "standard input";
+}
+
+int cli_read_value(struct cli *c, const char *file, const struct value **ret_v, struct err *e)
 {
     SCOPED_BUF(b);
-    bool from_stdin = !strcmp(file, "-");
-    int rc = from_stdin ? stdin_read(c, &b, e) : fs_read(file, DATA_MAX, &b, e);
+    int rc = strcmp(file, "-") ? fs_read(file, DATA_MAX, &b, e) : stdin_read(c, &b, e);
     if (rc)
         return rc;
-    const struct yaml_options o = {.name = from_stdin ? "standard input" : file};
+    const struct yaml_options o = {.name = file_name(file)};
     struct value *v;
     if ((rc = yaml_parse(&c->mem, buf_str(&b).s, b.len, &o, &v, e))) /* JSON is YAML */
         return rc;
+    *ret_v = v;
+    return 0;
+}
+
+int cli_read_data(struct cli *c, const char *file, const struct value **ret_v, struct err *e)
+{
+    const struct value *v;
+    int rc = cli_read_value(c, file, &v, e);
+    if (rc)
+        return rc;
     if (!value_is(v, VALUE_MAP))
-        return err_set(e, ERR_INVALID, "%s: a map is wanted, not %s", o.name,
+        return err_set(e, ERR_INVALID, "%s: a map is wanted, not %s", file_name(file),
                        value_kind_name((enum value_kind)v->kind));
     *ret_v = v;
     return 0;

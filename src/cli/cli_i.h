@@ -95,7 +95,9 @@ int cli_list(struct cli *c, const char *path, const char *const *filters,
              const struct field *fields, const char *name_path, const char *what, struct err *e);
 /* A file as it is ("-": standard input), which must be UTF-8. */
 int cli_read_text(struct cli *c, const char *file, struct str *ret, struct err *e);
-/* A map from a YAML or JSON file ("-": standard input). */
+/* What a YAML or JSON file says ("-": standard input). */
+int cli_read_value(struct cli *c, const char *file, const struct value **ret_v, struct err *e);
+/* The same where it must be a map. */
 int cli_read_data(struct cli *c, const char *file, const struct value **ret_v, struct err *e);
 
 /* --- cli_assign.c --- */
@@ -186,7 +188,9 @@ struct weave_request;
 int cli_plan_simulate_check(struct cli *c, struct err *e); /* do the options go together? */
 int cli_plan_simulate(struct cli *c, const struct catalog *cat, const struct weave *w,
                       const struct weave_request *req, struct err *e);
-/* All values of an option that may be repeated; cmd_plan.c. */
+/* The catalog of a directory, the verb's first argument; cmd_plan.c, as what follows. */
+int cli_catalog_read(struct cli *c, struct catalog **ret, struct err *e);
+/* All values of an option that may be repeated. */
 void cli_words(struct cli *c, const char *option, const struct str **ret, uint32_t *ret_n);
 
 /* --- cmd_diff.c: lines of a difference --- */

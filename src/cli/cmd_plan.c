@@ -1,5 +1,7 @@
 /* cmd_plan.c - a task graph laid over nodes, without a server
  *
+ * With --template it is a cluster instead: cmd_plan_cluster.c.
+ *
  * Everything comes from files: the catalog from a directory, nodes from NODES.yaml:
  *
  *     common: {...}                                        what expressions see as `common`
@@ -15,6 +17,7 @@
 #include "base/text.h"
 #include "catalog/catalog.h"
 #include "cli/cli_i.h"
+#include "cli/cli_layout_i.h"
 #include "cli/table_i.h"
 #include "planner/weave.h"
 #include "planner/weave_write.h"
@@ -273,7 +276,7 @@ static void plan_print(struct plan_run *p, const struct weave *w)
 
 /* --- from end to end --- */
 
-static int catalog_read(struct cli *c, struct catalog **ret, struct err *e)
+int cli_catalog_read(struct cli *c, struct catalog **ret, struct err *e)
 {
     struct value *files;
     int rc = cli_read_tree(&c->mem, cli_arg(c, 0), &files, e);
@@ -360,9 +363,13 @@ int cmd_plan(struct cli *c, struct err *e)
 {
     struct plan_run p = {.c = c};
     SCOPED(catalog) *cat = NULL;
-    int rc = cli_plan_simulate_check(c, e);
+    int rc = cli_plan_cluster_check(c, e);
+    if (rc >= 0 && cli_has(c, "template"))
+        return cli_plan_cluster(c, e);
     if (rc >= 0)
-        rc = catalog_read(c, &cat, e);
+        rc = cli_plan_simulate_check(c, e);
+    if (rc >= 0)
+        rc = cli_catalog_read(c, &cat, e);
     if (rc >= 0)
         rc = graph_find(c, cat, &p.req.graph, e);
     if (rc >= 0 && cli_has(c, "roles"))

@@ -90,6 +90,10 @@ struct cli_noun {
 };
 
 extern const struct cli_verb cli_verbs[]; /* ends with a row without a noun */
+/* Options and texts of rows that are long (verbs_layout.c). */
+extern const struct cli_opt verbs_solve_opts[], verbs_plan_opts[];
+extern const char verbs_solve_about[], verbs_solve_examples[];
+extern const char verbs_plan_about[], verbs_plan_examples[];
 extern const struct cli_noun cli_nouns[]; /* ends with a row without a name */
 extern const struct cli_opt cli_globals[];
 /* A variable of the environment that is read, and what for; ends with a row without a name. */
@@ -127,6 +131,7 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(catalog_export)                                                                              \
     X(catalog_history)                                                                             \
     X(lint)                                                                                        \
+    X(solve)                                                                                       \
     X(plan)                                                                                        \
     X(import_fuel)                                                                                 \
     X(import_crowbar)                                                                              \

@@ -115,6 +115,7 @@ struct solver_problem {
     uint32_t n_services, n_hardware, n_images, n_resources, n_values;
     const struct solver_service *services;
     const struct solver_hardware *hardware;
+    struct solver_set old_hardware, old_images; /* only nodes that exist have them */
     uint32_t n_together, n_apart, n_ratios, n_spreads;
     const struct solver_set *together; /* who has one has all */
     const struct solver_set *apart;    /* never all of them on one node */

@@ -91,6 +91,8 @@ static void slots_build(const struct model *m, struct pool *pool, bool every)
         for (uint32_t i = 0; i < p->n_images; i++) {
             struct slot slot = {.hardware = h, .image = i, .capacity = capacity};
             bool beaten = false;
+            if (solver_set_has(&p->old_hardware, h) || solver_set_has(&p->old_images, i))
+                continue;
             for (uint32_t s = 0; s < p->n_services; s++)
                 if (allows(m, s, h, i))
                     solver_set_add(&slot.allowed, s);

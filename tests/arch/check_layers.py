@@ -19,7 +19,7 @@ MAY = {
     "solver": "base",
     "template": "base model",
     "catalog": "base model graph template",
-    "planner": "base model catalog graph template",
+    "planner": "base model catalog graph solver template",
     "annealer": "base model graph",
     "store": "base sys model",
     "queue": "base sys",
@@ -29,7 +29,7 @@ MAY = {
     "server": "base sys model graph template catalog planner annealer store queue",
     "sim": "base model catalog graph planner annealer store server",
     "api": "base sys model server",
-    "cli": "base sys model http sim catalog planner graph template",
+    "cli": "base sys model http sim catalog planner graph solver template",
     "bin": "base sys model graph catalog planner annealer store queue jig worker server sim api cli http",
 }
 # what the simulator may see of the server: the commit step and what surrounds it, nothing with a socket
@@ -40,7 +40,7 @@ FACADES = {
     "server": {"server/server.h", "server/commit.h", "server/desire.h", "server/hook_round.h", "server/hook_store.h", "server/lease.h", "server/restore.h", "server/verify.h"},
     "jig": {"jig/jig.h", "jig/runner.h"},
     "catalog": {"catalog/catalog.h", "catalog/import.h", "catalog/kinds.h", "catalog/taskgraph.h"},
-    "planner": {"planner/planner.h", "planner/phase.h", "planner/phase_plan.h", "planner/phase_write.h", "planner/weave.h", "planner/weave_plan.h", "planner/weave_write.h"},
+    "planner": {"planner/planner.h", "planner/layout.h", "planner/layout_phase.h", "planner/phase.h", "planner/phase_plan.h", "planner/phase_write.h", "planner/weave.h", "planner/weave_plan.h", "planner/weave_write.h"},
     "template": {"template/expr.h", "template/hook.h", "template/macro.h"},
     "sim": {"sim/sim.h", "sim/sim_graph.h", "sim/sim_phase.h"},
 }

@@ -98,6 +98,7 @@ static const struct {
     {"catalog", "export", "catalog export .exported", 0},
     {"catalog", "history", "catalog history", 0},
     {"lint", NULL, "lint .", 2}, /* an empty directory is no catalog */
+    {"solve", NULL, "solve . --template t --nodes 3", 2},
     {"plan", NULL, "plan . --nodes nodes.yaml", 2},
     {"import", "crowbar", "import crowbar . imported", 2}, /* nor has it a barclamp */
     {"import", "fuel", "import fuel . imported", 2},       /* nor a task */
