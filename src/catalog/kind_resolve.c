@@ -173,8 +173,21 @@ static void resource_unknown(struct load *l, struct catalog_where where, struct 
                              const struct strmap *known)
 {
     struct err *e = catalog_fault(l, CATALOG_WARNING, ERR_UNKNOWN_NAME, where,
-                                  "no hardware has \"%s\"", name.s);
+                                  "no hardware has \"%.*s\"", (int)name.n, name.s);
     catalog_hint_nearest(e, name, known);
+}
+
+static void demands_check(struct load *l, const struct strmap *known)
+{
+    for (size_t i = 0; i < l->roles.n; i++) {
+        const struct load_role *r = &l->roles.at[i];
+        const struct value *demands = r->role.n_demands ? value_get(r->at, "demands") : NULL;
+        for (uint32_t k = 0; demands && k < demands->n; k++) {
+            struct value key = catalog_key_of(demands, &demands->members[k]);
+            if (text_is_name(value_as_str(&key)) && !strmap_get(known, value_as_str(&key), NULL))
+                resource_unknown(l, catalog_where_of(&key), value_as_str(&key), known);
+        }
+    }
 }
 
 static void resources_check(struct load *l)
@@ -182,13 +195,8 @@ static void resources_check(struct load *l)
     struct strmap known = {0};
 
     resources_collect(l, &known);
-    for (size_t i = 0; l->hardware.n && i < l->roles.n; i++) {
-        const struct load_role *r = &l->roles.at[i];
-        for (uint32_t k = 0; k < r->role.n_demands; k++)
-            if (!strmap_get(&known, r->role.demands[k].name, NULL))
-                resource_unknown(l, catalog_where_of(value_get(r->at, "demands")),
-                                 r->role.demands[k].name, &known);
-    }
+    if (l->hardware.n)
+        demands_check(l, &known);
     strmap_put(&known, str_of("cost"), 0);
     strmap_put(&known, str_of("nodes"), 0);
     strmap_put(&known, str_of("services"), 0);

@@ -268,15 +268,15 @@ static void provider_resolve(struct load *l, struct load_provider *p)
         struct action_owner owner = {out->jig, REPEAT_SAFE, 0};
         if (action == PROVIDER_CREATE)
             owner.repeat = REPEAT_TOKEN;
-        uint64_t faults = l->n_faults;
         out->actions[action] = catalog_action_resolve(l, &owner,
                                                       str_of(provider_action_name(action)),
                                                       catalog_read_list(l, &m->v, "an action"));
-        if (l->n_faults != faults)
-            out->actions[action].n_steps = 0; /* what it does is not known, and it is never used */
     }
-    for (int i = 0; i < PROVIDER_ACTION_COUNT; i++)
+    for (int i = 0; i < PROVIDER_ACTION_COUNT; i++) {
         out->actions[i].name = str_of(provider_action_name(i));
+        if (out->kind.fault)
+            out->actions[i].n_steps = 0; /* what it does is not known, and it is never used */
+    }
 }
 
 void catalog_resolve_providers(struct load *l)

@@ -129,6 +129,7 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(lint)                                                                                        \
     X(plan)                                                                                        \
     X(import_fuel)                                                                                 \
+    X(import_coopr)                                                                                \
     X(import_crowbar)                                                                              \
     X(barclamp_list)                                                                               \
     X(barclamp_tasks)                                                                              \
