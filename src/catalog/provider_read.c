@@ -211,15 +211,7 @@ void catalog_read_provider(struct load *l, const struct value *v)
     catalog_excuse(l, p.lenient, &kind->fault, &kind->fault_where);
     required_check(l, &p);
     catalog_excuse_none(l);
-    if (l->providers.n >= CATALOG_MAX_KINDS) {
-        catalog_error(l, v, ERR_LIMIT, "more than %d providers", CATALOG_MAX_KINDS);
-        return;
-    }
-    uint32_t first = catalog_index_add(&l->by_provider, kind->name, (uint32_t)l->providers.n);
-    if (first != CATALOG_NONE)
-        catalog_twice(l, "provider", kind->name, kind->where,
-                      l->providers.at[first].provider.kind.where);
-    vec_push(&l->providers, p);
+    KIND_ADD(l, providers, by_provider, "provider", p);
 }
 
 /* --- actions --- */
