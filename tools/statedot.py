@@ -26,6 +26,7 @@ ENDED = "DONE SKIPPED TOLERATED FAILED DEP_FAILED CANCELLED".split()
 WORDS = {
     "nr->failed > 0": "a task FAILED",
     "nr->target == TARGET_ABSENT": "its target is absent",
+    "nr->target == TARGET_STOPPED": "its target is stopped",
     "!gate_shut(a, id)": "nobody needs it",
     "nr->passed == nr->n_tasks": "every task passed",
     "nr->parents_out == 0": "every need-parent is in service",

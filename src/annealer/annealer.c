@@ -31,7 +31,8 @@ struct anneal *anneal_new(const struct anneal_options *o)
     extend_tasks(a, 1);
     (void)vec_add(&a->noderoles);
     (void)vec_add(&a->defs);
-    (void)vec_add(&a->nodes);
+    /* What runs without a node has always room. */
+    *vec_add(&a->nodes) = (struct node){.slots = UINT32_MAX, .available = 1, .alive = ALIVE_ALIVE};
     (void)vec_add(&a->tenants);
     (void)vec_add(&a->pools);
     (void)vec_add(&a->spans);

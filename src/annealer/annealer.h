@@ -52,6 +52,8 @@ uint64_t anneal_now(const struct anneal *a);
 struct task_view {
     uint32_t id, noderole, node, operation, def, weight, span, attempt, tries, unmet, asks;
     uint8_t state, reason, rule;
+    bool passive; /* nothing executes it, as things are */
+    bool done;    /* it succeeded, and that still counts */
     uint64_t started_ms, deadline_ms, wake_ms;
     bool superseded_runs; /* an older attempt is still running */
 };

@@ -21,7 +21,7 @@
 enum {                         /* task.flags */
        TASKF_SETTLE = 1u << 0, /* in the settle list (derived) */
        TASKF_FIRST = 1u << 1,  /* waits for the parents of its noderole (derived; gate.c) */
-       TASKF_RULE = 7u << 2,   /* enum task_rule; any: passive (passive.c) */
+       TASKF_RULE = 7u << 2,   /* enum task_rule; most are passive (passive.c) */
 };
 enum { TASKF_RULE_SHIFT = 2 };
 struct task {
@@ -41,9 +41,10 @@ enum {                         /* noderole.mode */
        MODE_BEGUN = 1u << 3,   /* a task of this run was started */
        MODE_AGAIN_FORCED = 1u << 4,
        MODE_UNCHANGED = 1u << 5, /* early cut-off: its tasks pass without an attempt, in order */
-       MODE_DERIVE = 1u << 7,    /* in the derive list (not stored) */
+       MODE_PLANNED = 1u << 6,   /* the run that its plan began: rules `keep` and `once` hold */
+       MODE_UNDO = 1u << 7,      /* its task with rule `undo` runs before what it undoes */
 };
-enum { MODE_STORED = 0x7f };
+enum { MODE_KEPT = MODE_PLANNED | MODE_UNDO }; /* whatever run begins */
 struct noderole {
     uint64_t data, inputs;
     uint32_t node, op, cohort, generation, incarnation, run_count;
@@ -52,12 +53,14 @@ struct noderole {
     uint32_t parents_out;   /* need-parents not in service */
     uint32_t parents_stale; /* need-parents not ACTIVE */
     uint32_t visited;       /* epoch of the last loss walk */
-    uint32_t gate;          /* need-parents that are not complete */
+    uint32_t gate;          /* need-parents that run, or are to, and are not complete */
+    uint32_t halted;        /* need-parents that are to be stopped */
     uint32_t late;          /* first need of it that sleeps; 0: none */
     uint32_t sleeping;      /* first need on it that sleeps; 0: none */
     uint16_t n_tasks;
     uint16_t passed, live, ready, failed, dep_failed, cancelled; /* of its tasks */
     bool complete;                                               /* all of them have passed */
+    bool derives; /* in the list of those to be derived again */
     uint8_t state, target, reason, mode, flags;
     uint32_t group; /* 0: none */
 };
@@ -258,6 +261,7 @@ void task_changed(struct anneal *a, uint32_t t);
 
 /* passive.c */
 void passive_settle(struct anneal *a, uint32_t t);
+void passive_run_over(struct anneal *a, uint32_t noderole); /* the run that its plan began */
 /* Of a noderole without a node: it has no run, it says how far those are that it waits for. */
 bool passive_follows(const struct anneal *a, uint32_t t);
 
@@ -274,6 +278,7 @@ void tolerance_restore(struct anneal *a);
 /* noderole_fsm.c */
 enum noderole_state noderole_derive(const struct anneal *a, uint32_t nr);
 void noderole_left_service(struct anneal *a, uint32_t nr); /* by another target */
+void noderole_leave_rest(struct anneal *a, uint32_t nr);   /* it was stopped, and is to run */
 void noderole_derive_later(struct anneal *a, uint32_t nr);
 void noderole_settle(struct anneal *a); /* works off settle and derive */
 void noderole_changed(struct anneal *a, uint32_t nr);
@@ -368,6 +373,11 @@ void extend_tasks(struct anneal *a, uint32_t n); /* room for n more, zeroed */
 void extend_on_node(struct anneal *a, uint32_t noderole);
 uint32_t extend_group(const struct anneal *a, const struct plan *p, uint32_t group);
 bool extend_def_runs(const struct anneal *a, const struct plan *p, uint32_t def);
+/* Without a node only what reaches elsewhere can run. */
+static inline bool extend_runs_on(uint32_t node, uint32_t jig, uint8_t def_flags)
+{
+    return jig > 0 && (node > 0 || (def_flags & DEF_F_OUTSIDE));
+}
 
 /* late.c */
 void late_add(struct anneal *a, uint32_t parent, uint32_t child);
@@ -387,6 +397,11 @@ void change_end(struct anneal *a, const struct plan *p);
 void change_vanish(struct anneal *a, uint32_t noderole);
 int change_abandon(struct anneal *a, uint32_t noderole, struct err *e);
 
+/* undo.c */
+bool undo_due(const struct anneal *a, uint32_t t); /* may it have left something behind? */
+void undo_begin(struct anneal *a, uint32_t noderole);
+void undo_passed(struct anneal *a, uint32_t noderole); /* a task of it; it may be the last */
+
 /* redeploy.c */
 int redeploy_event(struct anneal *a, const struct event *ev, struct err *e);
 
@@ -405,7 +420,15 @@ void gate_each_first(struct anneal *a, uint32_t noderole,
                      void (*fn)(struct anneal *a, uint32_t task));
 bool gate_shuts(const struct anneal *a, uint32_t task); /* it waits for a parent of its noderole */
 void gate_mark_first(struct anneal *a, uint32_t task);  /* when its order edges are there */
-uint32_t gate_count(const struct anneal *a, uint32_t noderole); /* recomputed */
+/* A parent that is stopped stands in the way of who is to run, and of nobody who stops with it. */
+bool gate_between(const struct anneal *a, uint32_t parent, uint32_t child);
+void gate_target(struct anneal *a, uint32_t noderole, enum target target);
+void gate_count(const struct anneal *a, uint32_t noderole, uint32_t *ret_gate,
+                uint32_t *ret_halted); /* recomputed */
+static inline bool gate_holds(const struct noderole *parent)
+{
+    return !parent->complete && parent->target != TARGET_STOPPED;
+}
 
 static inline void change_add(struct anneal *a, enum row_table t, uint32_t id, uint8_t from,
                               uint8_t to, uint8_t reason)
@@ -432,6 +455,19 @@ static inline bool task_exists(const struct anneal *a, uint32_t t)
 static inline enum task_rule task_rule(const struct anneal *a, uint32_t t)
 {
     return (enum task_rule)((a->tasks[t].flags & TASKF_RULE) >> TASKF_RULE_SHIFT);
+}
+/* Is there a run in which something executes it? */
+static inline bool task_rule_runs(enum task_rule rule)
+{
+    return rule == RULE_RUN || rule >= RULE_KEEP;
+}
+/* Nothing executes it, as things are. */
+static inline bool task_passive(const struct anneal *a, uint32_t t)
+{
+    enum task_rule rule = task_rule(a, t);
+    if (rule == RULE_UNDO)
+        return !(a->noderoles.at[a->tasks[t].noderole].mode & MODE_UNDO);
+    return rule != RULE_RUN && rule != RULE_ONCE;
 }
 static inline uint32_t task_op(const struct anneal *a, uint32_t t)
 {

@@ -302,6 +302,8 @@ static void fail_for_good(struct anneal *a, uint32_t t, enum reason why)
 {
     if (why != REASON_UNCERTAIN && (a->defs.at[a->tasks[t].def].flags & DEF_F_MAY_FAIL)) {
         task_go(a, t, TASKEV_TOLERATE, why);
+        if (task_rule(a, t) == RULE_UNDO)
+            undo_passed(a, a->tasks[t].noderole); /* as far as could be */
         return;
     }
     task_go(a, t, TASKEV_FAIL, why);
@@ -318,6 +320,8 @@ static void fail_or_retry(struct anneal *a, uint32_t t, enum reason why)
     }
     task->tries++;
     task_go(a, t, TASKEV_FAIL_RETRY, REASON_BACKOFF);
+    if (undo_due(a, t))
+        undo_begin(a, task->noderole);
     uint64_t ms = backoff_for(d, task->tries);
     if (ms > 0)
         attempt_backoff(a, t, a->now_ms + ms);
@@ -342,6 +346,9 @@ void attempt_lost(struct anneal *a, uint32_t id, enum reason why)
         task_settle_later(a, t);
     } else {
         task_go(a, t, held ? TASKEV_CANCEL : TASKEV_FAIL_RETRY, held ? REASON_CANCELLED : why);
+        if (!held && !waiting && a->defs.at[a->tasks[t].def].repeat == REPEAT_SAFE &&
+            undo_due(a, t))
+            undo_begin(a, a->tasks[t].noderole); /* nobody there knows the key */
         task_settle_later(a, t);
     }
     limits_span_settle(a, span);
@@ -411,6 +418,8 @@ static void answer_ok(struct anneal *a, uint32_t id, const struct event *ev)
     a->tasks[t].tries = 0;
     attempt_close(a, id, OUTCOME_OK, ev);
     task_go(a, t, TASKEV_OK, REASON_NONE);
+    if (task_rule(a, t) == RULE_UNDO)
+        undo_passed(a, a->tasks[t].noderole);
 }
 
 /* Why a task has failed, by where its attempt ended. */

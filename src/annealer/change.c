@@ -235,7 +235,7 @@ static int check_change(const struct anneal *a, const struct plan *p, uint32_t i
     for (uint32_t k = 0; k < c->n_defs; k++)
         if (c->defs[k] == 0 || c->defs[k] >= defs)
             return err_set(e, ERR_INVALID, "plan: no definition %u", c->defs[k]);
-        else if (!(a->tasks[nr->first_task + k].flags & TASKF_RULE) &&
+        else if (task_rule_runs(task_rule(a, nr->first_task + k)) &&
                  !extend_def_runs(a, p, c->defs[k]))
             return err_set(e, ERR_INVALID, "plan: task %u runs, and nothing executes it",
                            nr->first_task + k);
@@ -298,6 +298,8 @@ static void task_retire(struct anneal *a, uint32_t t)
         a->ops.at[0].live++;
     }
     a->unmet[t] -= gate_shuts(a, t);
+    if (task_rule_runs(task_rule(a, t)))
+        task->flags &= (uint8_t)~TASKF_RULE; /* an attempt of it may still be open */
     task->noderole = 0;
     task->flags &= (uint8_t)~TASKF_FIRST;
     task_changed(a, t);
@@ -331,11 +333,17 @@ static void change_retire_tasks(struct anneal *a, uint32_t id)
 static void set_target(struct anneal *a, uint32_t id, enum target target)
 {
     struct noderole *nr = &a->noderoles.at[id];
-    bool shut = gate_shut(a, id), in = noderole_in_service(nr->state, nr->target);
-    nr->target = (uint8_t)target;
-    gate_moved(a, id, shut);
+    bool in = noderole_in_service(nr->state, nr->target);
+    if (nr->target == TARGET_STOPPED && target == TARGET_RUNNING)
+        noderole_leave_rest(a, id);
+    gate_target(a, id, target);
     if (in && !noderole_in_service(nr->state, nr->target))
         noderole_left_service(a, id);
+}
+
+static enum target change_target(const struct plan_change *c)
+{
+    return c->what & PLAN_C_REMOVE ? TARGET_ABSENT : (enum target)c->target;
 }
 
 /* Before the tasks of the plan are there: what they replace goes.  Needs that end come first, so
@@ -358,21 +366,31 @@ void change_begin(struct anneal *a, const struct plan *p, uint32_t op)
         gate_moved(a, c->noderole, shut);
     }
     /* All of them are the new operation's by now: nothing that is freed of a failure here is given
-     * back to one that has ended. */
+     * back to one that has ended.  Whoever leaves service does so before any tasks go: the loss
+     * has to find those that have begun. */
+    uint32_t *in_service = xcalloc((size_t)p->n_changes + 1, sizeof *in_service);
+    for (uint32_t i = 0; i < p->n_changes; i++) {
+        const struct noderole *nr = &a->noderoles.at[p->changes[i].noderole];
+        in_service[i] = noderole_in_service(nr->state, nr->target) ? nr->generation : 0;
+    }
+    for (uint32_t i = 0; i < p->n_changes; i++)
+        if (p->changes[i].what & (PLAN_C_TASKS | PLAN_C_REMOVE))
+            set_target(a, p->changes[i].noderole, change_target(&p->changes[i]));
     for (uint32_t i = 0; i < p->n_changes; i++) {
         const struct plan_change *c = &p->changes[i];
         struct noderole *nr = &a->noderoles.at[c->noderole];
         if (!(c->what & (PLAN_C_TASKS | PLAN_C_REMOVE)))
             continue;
-        bool stays = !(c->what & PLAN_C_REMOVE) && noderole_in_service(nr->state, nr->target);
-        set_target(a, c->noderole, c->what & PLAN_C_REMOVE ? TARGET_ABSENT : TARGET_RUNNING);
+        bool goes = c->what & PLAN_C_REMOVE;
+        bool stays = nr->target == TARGET_RUNNING && in_service[i] == nr->generation;
         change_retire_tasks(a, c->noderole);
-        if (c->what & PLAN_C_REMOVE)
+        if (goes)
             tolerance_join(a, c->noderole, 0); /* who goes is no part of what is wanted */
         nr->generation++;
-        nr->reason = c->what & PLAN_C_REMOVE ? REASON_REMOVED : REASON_CATALOG;
-        nr->mode = (uint8_t)((nr->mode & MODE_DERIVE) | (stays && c->n_tasks ? MODE_REFRESH : 0));
+        nr->reason = goes ? REASON_REMOVED : c->reason ? c->reason : REASON_CATALOG;
+        nr->mode = stays && c->n_tasks ? MODE_REFRESH : 0;
     }
+    free(in_service);
 }
 
 /* What must not happen twice does not happen again because it is described anew. */
@@ -488,7 +506,7 @@ void change_vanish(struct anneal *a, uint32_t id)
         leave_node(a, id);
     a->totals_noderole[NODEROLE_REMOVED]--;
     *nr = (struct noderole){
-        .state = NODEROLE_REMOVED, .visited = nr->visited, .mode = nr->mode & MODE_DERIVE};
+        .state = NODEROLE_REMOVED, .visited = nr->visited, .derives = nr->derives};
 }
 
 int change_abandon(struct anneal *a, uint32_t id, struct err *e)

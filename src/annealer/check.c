@@ -60,7 +60,7 @@ static int check_passive(const struct anneal *a, uint32_t t)
 {
     enum task_state s = a->task_state[t];
     bool at_rest = !a->tasks[t].live && !a->tasks[t].lane && s != TASK_READY && s != TASK_FAILED &&
-                   !task_state_live(s) && a->tasks[t].attempt == 0;
+                   !task_state_live(s);
     if (!at_rest || !passive_follows(a, t))
         return at_rest ? 0 : -1;
     if (a->unmet[t] == 0)
@@ -85,7 +85,7 @@ static int check_task(const struct anneal *a, uint32_t t, struct sums *s, struct
         return broken(e, 8, "PENDING with nothing to wait for", t);
     if (st == TASK_DEP_FAILED && !task_dep_failed(a, t))
         return broken(e, 8, "DEP_FAILED, but nothing that it waits for has failed", t);
-    if ((task->flags & TASKF_RULE) && check_passive(a, t) < 0)
+    if (task_passive(a, t) && check_passive(a, t) < 0)
         return broken(e, 5, "passive, and not as its rule says", t);
     if (st == TASK_READY && !task->lane)
         return broken(e, 8, "READY but queued nowhere", t);
@@ -110,6 +110,7 @@ static int check_noderole(const struct anneal *a, uint32_t id, struct err *e)
     const struct noderole *nr = &a->noderoles.at[id];
     uint32_t passed = 0, live = 0, ready = 0, failed = 0, dep_failed = 0, cancelled = 0, out = 0,
              stale = 0, n;
+    bool planned = false;
     for (uint32_t i = 0; i < nr->n_tasks; i++) {
         enum task_state s = a->task_state[nr->first_task + i];
         passed += task_state_passed(s);
@@ -118,6 +119,8 @@ static int check_noderole(const struct anneal *a, uint32_t id, struct err *e)
         failed += s == TASK_FAILED;
         dep_failed += s == TASK_DEP_FAILED;
         cancelled += s == TASK_CANCELLED;
+        enum task_rule rule = task_rule(a, nr->first_task + i);
+        planned |= rule == RULE_KEEP || rule == RULE_ONCE;
     }
     const uint32_t *parents = graph_in(&a->need, id, &n);
     for (uint32_t i = 0; i < n; i++) {
@@ -131,7 +134,11 @@ static int check_noderole(const struct anneal *a, uint32_t id, struct err *e)
         dep_failed != nr->dep_failed || cancelled != nr->cancelled || out != nr->parents_out ||
         stale != nr->parents_stale)
         return broken(e, 4, "counters of a noderole", id);
-    if (nr->complete != (passed == nr->n_tasks) || nr->gate != gate_count(a, id))
+    if (planned && !(nr->mode & MODE_PLANNED))
+        return broken(e, 4, "a rule of one run outlives it", id);
+    uint32_t gate, halted;
+    gate_count(a, id, &gate, &halted);
+    if (nr->complete != (passed == nr->n_tasks) || nr->gate != gate || nr->halted != halted)
         return broken(e, 5, "what it needs is counted wrong", id);
     if (noderole_in_service(nr->state, nr->target) && out > 0)
         return broken(e, 1, "in service with a parent that is not", id);

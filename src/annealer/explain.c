@@ -42,7 +42,7 @@ static void why_waits(const struct anneal *a, uint32_t t, struct list *l)
             uint32_t k = 0;
             while (k < n_joins && joins[k] != deps[i])
                 k++;
-            bool through = (a->tasks[deps[i]].flags & TASKF_RULE) && a->unmet[deps[i]] > 0 &&
+            bool through = task_passive(a, deps[i]) && a->unmet[deps[i]] > 0 &&
                            n_joins < JOINS_MOST;
             if (!through)
                 say(l, WHY_DEPENDS, ROWS_TASK, deps[i], a->task_state[deps[i]]);
@@ -66,7 +66,9 @@ static void why_pending(const struct anneal *a, uint32_t t, struct list *l)
     bool goes = a->noderoles.at[a->tasks[t].noderole].target == TARGET_ABSENT;
     const uint32_t *others = gate_waits_for(a, a->tasks[t].noderole, &n);
     for (uint32_t i = 0; i < n; i++)
-        if (goes || !a->noderoles.at[others[i]].complete)
+        if (goes || gate_holds(&a->noderoles.at[others[i]]) ||
+            (a->noderoles.at[others[i]].target == TARGET_STOPPED &&
+             gate_between(a, others[i], a->tasks[t].noderole)))
             say(l, goes ? WHY_NEEDED : WHY_PARENT, ROWS_NODEROLE, others[i],
                 a->noderoles.at[others[i]].state);
 }

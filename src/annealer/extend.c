@@ -102,12 +102,15 @@ static int check_rule(const struct anneal *a, const struct plan *p, uint32_t i, 
     uint32_t node = nr < p->n_noderoles ? p->noderoles[nr].node : a->noderoles.at[t->noderole].node;
     if (t->rule >= TASK_RULE_COUNT)
         return err_set(e, ERR_INVALID, "plan: task %u has no rule %u", i, t->rule);
-    if (t->rule == RULE_RUN && node == 0)
-        return err_set(e, ERR_INVALID, "plan: task %u runs, and its noderole has no node", i);
-    if (t->rule == RULE_RUN && !extend_def_runs(a, p, t->def))
+    if (!task_rule_runs(t->rule))
+        return !t->span ? 0 : err_set(e, ERR_INVALID, "plan: task %u is passive and in a span", i);
+    if (!extend_def_runs(a, p, t->def))
         return err_set(e, ERR_INVALID, "plan: task %u runs, and nothing executes it", i);
-    if (t->rule != RULE_RUN && t->span)
-        return err_set(e, ERR_INVALID, "plan: task %u is passive and in a span", i);
+    const struct plan_def *fresh = fresh_def(p, t->def);
+    if (!extend_runs_on(node, 1, fresh ? fresh->flags : a->defs.at[t->def].flags))
+        return err_set(e, ERR_INVALID, "plan: task %u runs, and its noderole has no node", i);
+    if (t->span && node == 0)
+        return err_set(e, ERR_INVALID, "plan: task %u has no node and is in a span", i);
     return 0;
 }
 
@@ -276,6 +279,7 @@ static void add_noderoles(struct anneal *a, const struct plan *p, uint32_t op)
         nr->op = op;
         nr->cohort = r->cohort;
         nr->flags = r->flags;
+        nr->target = r->target;
         nr->data = r->data;
         nr->generation = 1;
         nr->incarnation = 1;
@@ -296,7 +300,8 @@ static void add_noderoles(struct anneal *a, const struct plan *p, uint32_t op)
             const struct noderole *parent = &a->noderoles.at[deps[k]];
             nr->parents_out += !noderole_in_service(parent->state, parent->target);
             nr->parents_stale += parent->state != NODEROLE_ACTIVE;
-            nr->gate += !parent->complete;
+            nr->gate += gate_holds(parent);
+            nr->halted += parent->target == TARGET_STOPPED;
         }
     }
     free(first);
@@ -321,6 +326,8 @@ static void add_tasks(struct anneal *a, const struct plan *p)
         task->weight = t->weight;
         task->span = t->span;
         task->flags = (uint8_t)(t->rule << TASKF_RULE_SHIFT);
+        if (t->rule == RULE_KEEP || t->rule == RULE_ONCE)
+            a->noderoles.at[t->noderole].mode |= MODE_PLANNED;
         if (task->span)
             a->spans.at[task->span].left++;
         if (t->n_deps)

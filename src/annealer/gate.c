@@ -4,12 +4,13 @@
  * it) have one more thing to wait for while its gate is shut: while a need-parent has tasks left;
  * or, for a noderole that is to go, while it has need-children.  That is counted once per
  * noderole, not per pair of tasks, so edges grow with needs, and the tasks of a parent may be
- * replaced without its children noticing.  A task that takes its node down waits so wherever in its
- * noderole it stands: what the node comes up with may be what a parent is making right now.  A
- * noderole that says so (NODEROLE_F_PHASED) has order
- * edges to the tasks of its parents instead.
+ * replaced without its children noticing.  A parent that is stopped keeps the gate of a child shut
+ * that is to run, and is none of the business of one that stops with it: children stop first.  A
+ * task that takes its node down waits so wherever in its noderole it stands: what the node comes up
+ * with may be what a parent is making right now.  A noderole that says so (NODEROLE_F_PHASED) has
+ * order edges to the tasks of its parents instead.
  *
- * Invariants: gate = number of need-parents that are not complete; each first task of a noderole
+ * Invariants: gate and halted count need-parents; each first task of a noderole
  * whose gate is shut has exactly 1 in unmet[] for it.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -23,7 +24,14 @@ bool gate_shut(const struct anneal *a, uint32_t id)
         (void)graph_out(&a->need, id, &n);
         return n > 0;
     }
-    return nr->gate > 0 && !(nr->flags & NODEROLE_F_PHASED);
+    bool halts = nr->halted > 0 && nr->target == TARGET_RUNNING;
+    return (nr->gate > 0 || halts) && !(nr->flags & NODEROLE_F_PHASED);
+}
+
+bool gate_between(const struct anneal *a, uint32_t parent, uint32_t child)
+{
+    return a->noderoles.at[parent].target != TARGET_STOPPED ||
+           a->noderoles.at[child].target != TARGET_STOPPED;
 }
 
 void gate_each_first(struct anneal *a, uint32_t id, void (*fn)(struct anneal *a, uint32_t t))
@@ -51,10 +59,29 @@ void gate_progress(struct anneal *a, uint32_t id)
         return;
     nr->complete = complete;
     const uint32_t *children = graph_out(&a->need, id, &n);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; nr->target != TARGET_STOPPED && i < n; i++) {
         bool was = gate_shut(a, children[i]);
         a->noderoles.at[children[i]].gate += complete ? UINT32_MAX : 1;
         gate_moved(a, children[i], was);
+    }
+}
+
+void gate_target(struct anneal *a, uint32_t id, enum target target)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    bool held = gate_holds(nr), halted = nr->target == TARGET_STOPPED, shut = gate_shut(a, id);
+    uint32_t n;
+    nr->target = (uint8_t)target;
+    gate_moved(a, id, shut);
+    const uint32_t *children = graph_out(&a->need, id, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct noderole *c = &a->noderoles.at[children[i]];
+        shut = gate_shut(a, children[i]);
+        c->gate += (uint32_t)gate_holds(nr) - (uint32_t)held;
+        c->halted += (uint32_t)(target == TARGET_STOPPED) - (uint32_t)halted;
+        gate_moved(a, children[i], shut);
+        gate_each_first(a, children[i], task_unfail);
+        gate_each_first(a, children[i], task_join_failure);
     }
 }
 
@@ -66,7 +93,8 @@ void gate_link(struct anneal *a, uint32_t parent, uint32_t child)
     graph_link(&a->need, parent, child);
     c->parents_out += !noderole_in_service(p->state, p->target);
     c->parents_stale += p->state != NODEROLE_ACTIVE;
-    c->gate += !p->complete;
+    c->gate += gate_holds(p);
+    c->halted += p->target == TARGET_STOPPED;
     gate_moved(a, child, was);
     gate_moved(a, parent, parent_was);
     noderole_derive_later(a, child);
@@ -81,7 +109,8 @@ void gate_unlink(struct anneal *a, uint32_t parent, uint32_t child)
     graph_unlink(&a->need, parent, child);
     c->parents_out -= !noderole_in_service(p->state, p->target);
     c->parents_stale -= p->state != NODEROLE_ACTIVE;
-    c->gate -= !p->complete;
+    c->gate -= gate_holds(p);
+    c->halted -= p->target == TARGET_STOPPED;
     gate_moved(a, child, was);
     gate_moved(a, parent, parent_was);
     noderole_derive_later(a, child);
@@ -114,11 +143,14 @@ void gate_mark_first(struct anneal *a, uint32_t t)
     a->tasks[t].flags |= TASKF_FIRST;
 }
 
-uint32_t gate_count(const struct anneal *a, uint32_t id)
+void gate_count(const struct anneal *a, uint32_t id, uint32_t *ret_gate, uint32_t *ret_halted)
 {
-    uint32_t n, left = 0;
+    uint32_t n, gate = 0, halted = 0;
     const uint32_t *parents = graph_in(&a->need, id, &n);
-    for (uint32_t i = 0; i < n; i++)
-        left += !a->noderoles.at[parents[i]].complete;
-    return left;
+    for (uint32_t i = 0; i < n; i++) {
+        gate += gate_holds(&a->noderoles.at[parents[i]]);
+        halted += a->noderoles.at[parents[i]].target == TARGET_STOPPED;
+    }
+    *ret_gate = gate;
+    *ret_halted = halted;
 }

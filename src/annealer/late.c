@@ -64,7 +64,10 @@ void late_add(struct anneal *a, uint32_t parent, uint32_t child)
     const struct noderole *c = &a->noderoles.at[child], *p = &a->noderoles.at[parent];
     /* Not by its state: one that a plan has just taken back from its removal has yet to get it. */
     bool waits = !noderole_begun(c) && c->failed == 0;
-    if (waits || c->target == TARGET_ABSENT || noderole_in_service(p->state, p->target)) {
+    /* What was lost in this step has not got its state yet. */
+    bool serves = noderole_in_service(p->state, p->target) &&
+                  noderole_in_service(noderole_derive(a, parent), p->target);
+    if (waits || c->target == TARGET_ABSENT || serves) {
         need_counts(a, parent, child);
     } else {
         late_sleep(a, parent, child);

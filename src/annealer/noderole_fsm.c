@@ -17,6 +17,8 @@ enum noderole_state noderole_derive(const struct anneal *a, uint32_t id)
         return NODEROLE_REMOVED;
     if (nr->target == TARGET_ABSENT)
         return NODEROLE_REMOVING;
+    if (nr->passed == nr->n_tasks && nr->target == TARGET_STOPPED)
+        return NODEROLE_ACTIVE; /* at rest, whatever becomes of those it would need */
     if (nr->passed == nr->n_tasks && nr->parents_out == 0)
         return NODEROLE_ACTIVE;
     if ((nr->mode & MODE_REFRESH) && nr->parents_out == 0)
@@ -29,9 +31,9 @@ enum noderole_state noderole_derive(const struct anneal *a, uint32_t id)
 void noderole_derive_later(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
-    if (nr->mode & MODE_DERIVE)
+    if (nr->derives)
         return;
-    nr->mode |= MODE_DERIVE;
+    nr->derives = true;
     vec_push(&a->derive, id);
 }
 
@@ -89,8 +91,23 @@ static void tell_children(struct anneal *a, uint32_t id, bool was_in, bool is_in
 
 void noderole_left_service(struct anneal *a, uint32_t id)
 {
+    bool stopped = a->noderoles.at[id].target == TARGET_STOPPED;
     tell_children(a, id, true, false, false, false);
-    ripple_loss(a, id, REASON_PARENT_LOST);
+    ripple_loss(a, id, stopped ? REASON_PARENT_STOPPED : REASON_PARENT_LOST);
+}
+
+/* What was at rest as stopped is not in service by being called running: it has to get there. */
+void noderole_leave_rest(struct anneal *a, uint32_t id)
+{
+    struct noderole *nr = &a->noderoles.at[id];
+    enum noderole_state from = nr->state;
+    if (from != NODEROLE_ACTIVE && from != NODEROLE_STALE)
+        return;
+    nr->state = NODEROLE_BLOCKED;
+    a->totals_noderole[from]--;
+    a->totals_noderole[NODEROLE_BLOCKED]++;
+    change_add(a, ROWS_NODEROLE, id, from, NODEROLE_BLOCKED, nr->reason);
+    tell_children(a, id, false, false, from == NODEROLE_ACTIVE, false);
 }
 
 static void run_completed(struct anneal *a, uint32_t id)
@@ -102,7 +119,9 @@ static void run_completed(struct anneal *a, uint32_t id)
         if (nr->flags & NODEROLE_F_DESTRUCTIVE)
             nr->incarnation++;
     }
-    nr->mode = mode & MODE_DERIVE;
+    if (mode & MODE_PLANNED)
+        passive_run_over(a, id);
+    nr->mode = mode & MODE_UNDO;
     if (mode & MODE_AGAIN)
         ripple_refresh(a, id, REASON_DATA, mode & MODE_AGAIN_FORCED);
 }
@@ -132,7 +151,8 @@ static void derive_one(struct anneal *a, uint32_t id)
     if (to == NODEROLE_ERROR)
         ripple_loss(a, id, REASON_PARENT_LOST);
     if (is_active) {
-        late_wake(a, id);
+        if (is_in)
+            late_wake(a, id);
         run_completed(a, id);
     }
     if (to == NODEROLE_REMOVED)
@@ -143,7 +163,7 @@ static void settle_one(struct anneal *a, uint32_t t)
 {
     struct task *task = &a->tasks[t];
     task->flags &= (uint8_t)~TASKF_SETTLE;
-    if (task->flags & TASKF_RULE) {
+    if ((task->flags & TASKF_RULE) && task_passive(a, t)) {
         passive_settle(a, t);
         return;
     }
@@ -155,6 +175,11 @@ static void settle_one(struct anneal *a, uint32_t t)
     }
     if (task->done_digest && ripple_unchanged(a, task->noderole))
         return;
+    if (task->done_digest && (a->defs.at[task->def].flags & DEF_F_LASTING) &&
+        task->done_digest == ripple_task_input(a, t)) {
+        ripple_pass(a, t); /* whatever the others of its noderole have to do */
+        return;
+    }
     task_go(a, t, TASKEV_DEPS_MET, task->reason);
     schedule_enqueue(a, t);
 }
@@ -164,7 +189,7 @@ void noderole_settle(struct anneal *a)
     while (a->derive.n > 0 || a->settle.n > 0 || a->moves.n > 0) {
         if (a->derive.n > 0) {
             uint32_t id = a->derive.at[--a->derive.n];
-            a->noderoles.at[id].mode &= (uint8_t)~MODE_DERIVE;
+            a->noderoles.at[id].derives = false;
             derive_one(a, id);
         } else if (a->moves.n > 0) { /* before joins look at what is forgiven */
             tolerance_settle(a);

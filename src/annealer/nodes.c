@@ -121,7 +121,7 @@ static void replaced(struct anneal *a, uint32_t id)
             task_changed(a, first + i);
         }
         uint32_t end = first + nr->n_tasks;
-        while (first < end && (a->tasks[first].flags & TASKF_RULE))
+        while (first < end && task_passive(a, first))
             first++; /* what nothing executes says nothing of a machine */
         if (first == end || (!noderole_begun(nr) && nr->run_count == 0))
             continue;

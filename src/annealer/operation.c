@@ -161,6 +161,8 @@ static void reset_task(struct anneal *a, uint32_t t)
     noderole_changed(a, a->tasks[t].noderole);
     a->tasks[t].tries = 0;
     task_go(a, t, TASKEV_RESET, REASON_RETRY);
+    if (undo_due(a, t))
+        undo_begin(a, a->tasks[t].noderole);
     task_settle_later(a, t);
     task_unfail_cone(a, t);
 }
@@ -389,6 +391,8 @@ static int resolve(struct anneal *a, uint32_t t, uint8_t word, struct err *e)
         noderole_changed(a, a->tasks[t].noderole);
         a->tasks[t].done_digest = ripple_task_input(a, t);
         task_go(a, t, TASKEV_OK, REASON_RESOLVED);
+        if (task_rule(a, t) == RULE_UNDO)
+            undo_passed(a, a->tasks[t].noderole);
         task_unfail_cone(a, t);
     } else if (word == RESOLVE_FAILED) {
         task_go(a, t, TASKEV_FAIL, REASON_RESOLVED);

@@ -110,8 +110,7 @@ static int load_task(struct anneal *a, const struct row_task *r, struct err *e)
 static int load_attempt(struct anneal *a, const struct row_attempt *r, struct err *e)
 {
     uint32_t t = (uint32_t)(r->id >> ATTEMPT_BITS);
-    if (!task_exists(a, t) || a->tasks[t].live || r->node >= a->nodes.n ||
-        (a->tasks[t].flags & TASKF_RULE))
+    if (!task_exists(a, t) || a->tasks[t].live || r->node >= a->nodes.n || task_passive(a, t))
         return corrupt(e, "attempt", r->id, "its task has another or does not exist");
     uint32_t id = attempt_live_new(a);
     a->lives.at[id] = (struct live){.kind = (r->flags & LIVEF_WAITING) ? LIVE_WAIT : LIVE_RUN,
@@ -347,7 +346,7 @@ static void rebuild(struct anneal *a)
     for (uint32_t id = 1; id < a->noderoles.n; id++)
         a->noderoles.at[id].complete = a->noderoles.at[id].passed == a->noderoles.at[id].n_tasks;
     for (uint32_t id = 1; id < a->noderoles.n; id++)
-        a->noderoles.at[id].gate = gate_count(a, id);
+        gate_count(a, id, &a->noderoles.at[id].gate, &a->noderoles.at[id].halted);
     tolerance_restore(a);
     for (uint32_t t = 1; t < a->task_end; t++) {
         count_unmet(a, t);
@@ -432,12 +431,13 @@ static int check_spans(const struct anneal *a, struct err *e)
                 : a->tasks[t].def == 0 || t - a->noderoles.at[a->tasks[t].noderole].first_task >=
                                               a->noderoles.at[a->tasks[t].noderole].n_tasks)
             return misplaced(e, t, a->tasks[t].noderole);
-        else if (a->tasks[t].noderole && !(a->tasks[t].flags & TASKF_RULE) &&
-                 (!a->noderoles.at[a->tasks[t].noderole].node || !a->defs.at[a->tasks[t].def].jig))
+        else if (a->tasks[t].noderole && task_rule_runs(task_rule(a, t)) &&
+                 !extend_runs_on(a->noderoles.at[a->tasks[t].noderole].node,
+                                 a->defs.at[a->tasks[t].def].jig,
+                                 a->defs.at[a->tasks[t].def].flags))
             return corrupt(e, "task", t, "runs, but has no node or nothing executes it");
-        else if ((a->tasks[t].flags & TASKF_RULE) &&
-                 (task_state_live(a->task_state[t]) || a->task_state[t] == TASK_FAILED ||
-                  a->tasks[t].live))
+        else if (task_passive(a, t) && (task_state_live(a->task_state[t]) ||
+                                        a->task_state[t] == TASK_FAILED || a->tasks[t].live))
             return corrupt(e, "task", t, "is passive, and in a state that only running leads to");
     return 0;
 }

@@ -39,6 +39,9 @@ static void begin_again(struct anneal *a, uint32_t id, uint32_t op)
     (void)operation_retry_noderole(a, id);
     if (noderole_begun(nr))
         ripple_rewind(a, id, REASON_REDEPLOY);
+    for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
+        if (undo_due(a, t))
+            undo_begin(a, id); /* the machine that there is makes room for the next */
     noderole_changed(a, id);
 }
 

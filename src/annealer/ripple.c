@@ -29,6 +29,8 @@ static uint64_t task_input(const struct anneal *a, uint32_t t, uint64_t inputs)
 {
     const struct def *d = &a->defs.at[a->tasks[t].def];
     const struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
+    if (d->flags & DEF_F_LASTING)
+        return d->digest ? d->digest : 1; /* another machine makes it forget that it was done */
     /* What reboots its node would else never see the boot that it was done in. */
     bool any_boot = d->flags & (DEF_F_SURVIVES_REBOOT | DEF_F_TAKES_DOWN);
     uint64_t boot = any_boot ? 0 : a->nodes.at[nr->node].boot;
@@ -49,7 +51,7 @@ static bool sees_the_same(const struct anneal *a, uint32_t id, uint64_t inputs)
     for (uint32_t i = 0; i < nr->n_tasks; i++) {
         uint32_t t = nr->first_task + i;
         enum task_state s = a->task_state[t];
-        bool passive = a->tasks[t].flags & TASKF_RULE;
+        bool passive = task_passive(a, t);
         if (a->tasks[t].live ||
             (s != TASK_PENDING && (passive ? !task_state_passed(s) : s != TASK_READY)))
             return false;
@@ -87,7 +89,7 @@ bool ripple_unchanged(struct anneal *a, uint32_t id)
     nr->mode |= MODE_UNCHANGED;
     noderole_changed(a, id);
     for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
-        if (!(a->tasks[t].flags & TASKF_RULE) && a->unmet[t] == 0)
+        if (!task_passive(a, t) && a->unmet[t] == 0)
             ripple_pass(a, t);
     return true;
 }
@@ -101,7 +103,7 @@ void ripple_rewind(struct anneal *a, uint32_t id, enum reason why)
         noderole_adopt(a, id, OPERATION_STANDING);
     nr->generation++;
     nr->reason = (uint8_t)why;
-    nr->mode &= MODE_DERIVE;
+    nr->mode &= MODE_KEPT;
     for (uint32_t i = 0; i < nr->n_tasks; i++) {
         uint32_t t = nr->first_task + i;
         enum task_state s = a->task_state[t];
@@ -135,8 +137,8 @@ static size_t lose_descendants(struct anneal *a, uint32_t id, enum reason why)
         const uint32_t *children = graph_out(&a->need, at, &n);
         for (uint32_t i = 0; i < n; i++) {
             struct noderole *c = &a->noderoles.at[children[i]];
-            if (c->visited == epoch || !noderole_begun(c) || c->target == TARGET_ABSENT)
-                continue;
+            if (c->visited == epoch || !noderole_begun(c) || c->target != TARGET_RUNNING)
+                continue; /* what goes or has stopped needs nobody in service */
             c->visited = epoch;
 #ifdef ANNEAL_DEFECT_RIPPLE
             if (why == REASON_PARENT_LOST)

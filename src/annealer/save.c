@@ -39,7 +39,7 @@ static void noderole_row(struct anneal *a, uint32_t id, struct row_noderole *r)
                                .state = nr->state,
                                .target = nr->target,
                                .reason = nr->reason,
-                               .mode = nr->mode & MODE_STORED,
+                               .mode = nr->mode,
                                .generation = nr->generation,
                                .incarnation = nr->incarnation,
                                .operation = nr->op,

@@ -22,7 +22,7 @@ static bool schedule_node_open(const struct anneal *a, const struct node *n, enu
     if (n->used > n->slots)
         return false;
 #endif
-    if (a->freeze_on_error && n->errors > 0)
+    if (a->freeze_on_error && n->errors > 0 && n != &a->nodes.at[0])
         return false;
     return kind == LANE_OUTSIDE || n->alive == ALIVE_ALIVE;
 }

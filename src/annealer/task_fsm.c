@@ -91,7 +91,7 @@ static bool forgives(const struct anneal *a, uint32_t t, uint32_t dep)
 {
     enum task_rule rule = task_rule(a, t);
 #ifdef ANNEAL_DEFECT_JOIN
-    return rule >= RULE_JOIN_ENDED; /* whatever became of the group */
+    return rule == RULE_JOIN_ENDED || rule == RULE_JOIN_TOLERATE; /* whatever became of the group */
 #endif
     return rule == RULE_JOIN_ENDED ||
            (rule == RULE_JOIN_TOLERATE && tolerance_within(a, a->tasks[dep].noderole));
@@ -198,7 +198,7 @@ void task_waits_less(struct anneal *a, uint32_t t)
 static void dependency_lost(struct anneal *a, uint32_t t)
 {
     struct task *task = &a->tasks[t];
-    if (task->flags & TASKF_RULE) {
+    if ((task->flags & TASKF_RULE) && task_passive(a, t)) {
         task_settle_later(a, t); /* along a chain of joins: not from here */
         return;
     }
@@ -220,7 +220,8 @@ void task_waits_more(struct anneal *a, uint32_t t)
 static void fail_with(struct anneal *a, uint32_t t)
 {
     if (a->task_state[t] != TASK_PENDING ||
-        (task_rule(a, t) >= RULE_JOIN_ENDED && !task_dep_failed(a, t)))
+        ((task_rule(a, t) == RULE_JOIN_ENDED || task_rule(a, t) == RULE_JOIN_TOLERATE) &&
+         !task_dep_failed(a, t)))
         return;
     if (!passive_follows(a, t) && (task_op(a, t) == OPERATION_STANDING ||
                                    a->ops.at[task_op(a, t)].state != OPERATION_RUNNING))
@@ -248,7 +249,8 @@ static void each_waiting(struct anneal *a, uint32_t t, uint32_t epoch,
                                   : graph_out(&a->need, a->tasks[t].noderole, &m);
     for (uint32_t i = 0; i < m; i++) {
         const struct noderole *o = &a->noderoles.at[others[i]];
-        if ((o->target == TARGET_ABSENT) == goes && (goes || !(o->flags & NODEROLE_F_PHASED)))
+        if ((o->target == TARGET_ABSENT) == goes && (goes || !(o->flags & NODEROLE_F_PHASED)) &&
+            gate_between(a, others[i], a->tasks[t].noderole))
             gate_each_first(a, others[i], fn);
     }
 }
@@ -275,7 +277,8 @@ bool task_dep_failed(const struct anneal *a, uint32_t t)
         return false;
     const uint32_t *others = gate_waits_for(a, a->tasks[t].noderole, &n);
     for (uint32_t i = 0; i < n; i++)
-        if (a->noderoles.at[others[i]].failed > 0 || a->noderoles.at[others[i]].dep_failed > 0)
+        if ((a->noderoles.at[others[i]].failed > 0 || a->noderoles.at[others[i]].dep_failed > 0) &&
+            gate_between(a, others[i], a->tasks[t].noderole))
             return true;
     return false;
 }

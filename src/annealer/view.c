@@ -22,7 +22,9 @@ bool anneal_task(const struct anneal *a, uint32_t id, struct task_view *v)
                             .unmet = a->unmet[id],
                             .state = a->task_state[id],
                             .reason = t->reason,
-                            .rule = (uint8_t)task_rule(a, id)};
+                            .rule = (uint8_t)task_rule(a, id),
+                            .passive = task_passive(a, id),
+                            .done = t->done_digest != 0};
     if (t->live) {
         const struct live *l = &a->lives.at[t->live];
         v->started_ms = l->started_ms;

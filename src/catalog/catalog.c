@@ -160,7 +160,7 @@ uint32_t catalog_roles_written(const struct catalog *c)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->n_roles; i++)
-        n += c->roles[i].barclamp != CATALOG_NONE;
+        n += c->roles[i].barclamp != CATALOG_NONE && !c->roles[i].machine;
     return n;
 }
 

@@ -256,6 +256,8 @@ void catalog_builtin_jigs(struct load *l);
 void catalog_read_role(struct load *l, const struct value *v);
 /* The role CATALOG_MACHINE, unless one was read. */
 void catalog_builtin_machine(struct load *l);
+/* Those of machines that providers make (provider_role.c); when everything has been read. */
+void catalog_machine_roles(struct load *l);
 /* Those of task graphs (graph_role.c); when everything has been read. */
 void catalog_group_roles(struct load *l);
 /* A map, or a list of maps, each read by one(). */

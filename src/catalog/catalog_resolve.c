@@ -280,6 +280,7 @@ void catalog_resolve(struct load *l)
     catalog_builtin_jigs(l);
     uint32_t noop = catalog_builtin_noop(l);
     catalog_builtin_machine(l);
+    catalog_machine_roles(l);
     catalog_group_roles(l);
 
     name_roles(l);

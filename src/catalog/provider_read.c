@@ -8,6 +8,7 @@
 #include "catalog/catalog_i.h"
 
 #include "base/text.h"
+#include "model/plan.h"
 #include "model/states.h"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
@@ -240,6 +241,15 @@ static void action_unknown(struct load *l, const struct value *key)
         (void)err_hint(e, "its actions are create, confirm, bootstrap and delete");
 }
 
+/* A machine is made once, looked at and deleted from outside; what failed in the middle is deleted
+ * before another is made. */
+static uint8_t action_flags(enum provider_action a)
+{
+    if (a == PROVIDER_CREATE || a == PROVIDER_CONFIRM)
+        return DEF_F_OUTSIDE | DEF_F_LASTING | DEF_F_UNDONE;
+    return a == PROVIDER_DELETE ? DEF_F_OUTSIDE : 0;
+}
+
 static void provider_resolve(struct load *l, struct load_provider *p)
 {
     struct catalog_provider *out = &p->provider;
@@ -257,7 +267,8 @@ static void provider_resolve(struct load *l, struct load_provider *p)
             action_unknown(l, &key);
             continue;
         }
-        struct action_owner owner = {out->jig, REPEAT_SAFE, 0};
+        struct action_owner owner = {out->jig, REPEAT_SAFE,
+                                     action_flags((enum provider_action)action)};
         if (action == PROVIDER_CREATE)
             owner.repeat = REPEAT_TOKEN;
         out->actions[action] = catalog_action_resolve(l, &owner,

@@ -66,4 +66,8 @@ bool graph_sort(uint32_t n, const uint32_t *first, const uint32_t *deps, uint32_
 uint32_t graph_levels(uint32_t n, const uint32_t *first, const uint32_t *deps, uint32_t *ret_order,
                       uint32_t *ret_left);
 
+/* Strongly connected components: ret_part[v] is the number of v's, below that of all others that
+ * wait for it; how many there are is returned. */
+uint32_t graph_parts(uint32_t n, const uint32_t *first, const uint32_t *deps, uint32_t *ret_part);
+
 #endif

@@ -34,9 +34,9 @@ enum {                                  /* plan_def.flags */
        DEF_F_TAKES_DOWN = 1u << 1,      /* its node is expected to fall silent while it runs */
        DEF_F_OUTSIDE = 1u << 2,         /* reaches a provider or the server, not into the node */
        DEF_F_MAY_FAIL = 1u << 3,        /* a failure for good is TOLERATED: others go on */
-       DEF_F_LASTING = 1u << 4,         /* done once on a machine it is done: other data, a reboot
-                                           or a changed parent do not repeat it */
-       DEF_F_ALL = (1u << 5) - 1,
+       DEF_F_LASTING = 1u << 4, /* done once on a machine it is done: no data or boot repeat it */
+       DEF_F_UNDONE = 1u << 5,  /* before it is tried again the task with rule `undo` runs */
+       DEF_F_ALL = (1u << 6) - 1,
 };
 
 struct plan_def { /* a task definition not known to the engine yet */
@@ -55,6 +55,7 @@ struct plan_noderole {
     uint32_t group; /* index into plan.groups + 1; 0: in none */
     uint32_t cohort;
     uint8_t flags;
+    uint8_t target;               /* enum target; not absent */
     uint64_t data;                /* digest of what it is configured with */
     uint64_t lens;                /* what it sees by: id of model/lens.h */
     struct str user;              /* its own data as JSON, "" for none */
@@ -104,6 +105,8 @@ struct plan_change {   /* to a noderole that lives */
     uint32_t noderole; /* id */
     uint8_t what;
     uint8_t flags;        /* plan_noderole.flags from now on; PLAN_C_DEFS and PLAN_C_TASKS */
+    uint8_t target;       /* enum target from now on, not absent; PLAN_C_TASKS */
+    uint8_t reason;       /* enum reason of the run that begins; PLAN_C_TASKS, 0: the catalog */
     uint64_t data;        /* PLAN_C_DATA: the digest */
     struct str user;      /* and its own data as JSON */
     uint64_t lens;        /* PLAN_C_LENS */

@@ -65,6 +65,7 @@ static void put_noderole(struct buf *b, const struct plan_noderole *r)
     leb_put(b, r->group);
     leb_put(b, r->cohort);
     buf_putc(b, (char)r->flags);
+    buf_putc(b, (char)r->target);
     put_digest(b, r->data);
     put_digest(b, r->lens);
     put_text(b, r->user);
@@ -88,6 +89,8 @@ static void put_change(struct buf *b, const struct plan_change *c)
     leb_put(b, c->noderole);
     buf_putc(b, (char)c->what);
     buf_putc(b, (char)c->flags);
+    buf_putc(b, (char)c->target);
+    buf_putc(b, (char)c->reason);
     put_digest(b, c->data);
     put_text(b, c->user);
     put_digest(b, c->lens);
@@ -250,6 +253,7 @@ static void take_noderole(struct source *s, struct plan_noderole *r)
     r->group = take_u32(s, "group of a noderole");
     r->cohort = take_u32(s, "cohort of a noderole");
     r->flags = take_byte(s, NODEROLE_F_ALL, "flags of a noderole");
+    r->target = take_byte(s, TARGET_ABSENT - 1, "target of a noderole");
     r->data = take_digest(s, "data of a noderole");
     r->lens = take_digest(s, "lens of a noderole");
     r->user = take_text(s, "user data of a noderole");
@@ -273,6 +277,8 @@ static void take_change(struct source *s, struct plan_change *c)
     c->noderole = take_u32(s, "noderole of a change");
     c->what = take_byte(s, PLAN_C_ALL, "kind of a change");
     c->flags = take_byte(s, NODEROLE_F_ALL, "flags of a change");
+    c->target = take_byte(s, TARGET_ABSENT - 1, "target of a change");
+    c->reason = take_byte(s, REASON_COUNT - 1, "reason of a change");
     c->data = take_digest(s, "data of a change");
     c->user = take_text(s, "user data of a change");
     c->lens = take_digest(s, "lens of a change");
@@ -287,12 +293,12 @@ static void take_change(struct source *s, struct plan_change *c)
 /* Least sizes of the elements, as the functions above read them. */
 enum {
     DEF_LEAST = 19,
-    NODEROLE_LEAST = 26,
+    NODEROLE_LEAST = 27,
     TASK_LEAST = 6,
     POOL_LEAST = 2,
     GROUP_LEAST = 2,
     NEED_LEAST = 2,
-    CHANGE_LEAST = 26,
+    CHANGE_LEAST = 28,
 };
 
 static void take_plan(struct source *s, struct plan *p)
@@ -417,7 +423,8 @@ static const char *change_wrong(const struct plan *p, const struct plan_change *
         return "a change of one that goes";
     if (((c->what & PLAN_C_DEFS) && tasks) || (!tasks && (c->n_tasks || c->first_task)) ||
         !(c->what & PLAN_C_DEFS) != !c->n_defs || !(c->what & PLAN_C_LENS) != !c->lens ||
-        (!(c->what & PLAN_C_PARENTS) && (c->n_gains || c->n_losses)))
+        (!(c->what & PLAN_C_PARENTS) && (c->n_gains || c->n_losses)) ||
+        (!(c->what & PLAN_C_TASKS) && (c->target || c->reason)))
         return "a change that says more than it does";
     if (!refs_ok((struct range){p->base_def, p->n_defs, p->rebased}, c->defs, c->n_defs))
         return "a change to no definition";

@@ -213,8 +213,8 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, realm, FIX)                                                                             \
     X(U32, weight, FIX)                                                                            \
     X(U32, span, FIX)                                                                              \
-    X(U8, rule, FIX) /* enum task_rule */                                                          \
     X(BLOB, deps, FIX)                                                                             \
+    X(U8, rule, DYN) /* enum task_rule */                                                          \
     X(U32, noderole, DYN)                                                                          \
     X(U32, def, DYN)                                                                               \
     X(U8, state, DYN)                                                                              \

@@ -48,15 +48,18 @@
     X(TOLERATE)   /* failed within its join's tolerance */                                         \
     X(DEP_FAIL)   /* a task it needs failed for good while its operation runs */                   \
     X(JOINED)     /* a join: all it waits for has ended as its rule says */
-/* What a task of a plan does when its turn comes.  All but RUN are passive: nothing executes them,
- * they pass by themselves (annealer/passive.c). */
+/* What a task of a plan does when its turn comes.  Most are passive: nothing executes them, they
+ * pass by themselves (annealer/passive.c). */
 #define TASK_RULES(X)                                                                              \
     X(RUN, "run")                     /* an attempt */                                             \
     X(SKIP, "skip")                   /* left out: SKIPPED when what it waits for has passed */    \
     X(JOIN_ALL, "join-all")           /* DONE when all it waits for has passed */                  \
     X(JOIN_ENDED, "join-ended")       /* DONE when all it waits for has ended, failed or not */    \
     X(JOIN_TOLERATE, "join-tolerate") /* the same, if what failed is within its group's tolerance  \
-                                       */
+                                       */                                                          \
+    X(KEEP, "keep") /* done before: SKIPPED in the run that its plan begins, then RUN */           \
+    X(ONCE, "once") /* an attempt in the run that its plan begins, then SKIP */                    \
+    X(UNDO, "undo") /* an attempt before what it undoes is tried again, else SKIP */
 #define ALIVE_STATES(X)                                                                            \
     X(UNKNOWN, "unknown")                                                                          \
     X(ALIVE, "alive")                                                                              \
@@ -124,7 +127,11 @@
     X(TOLERANCE, "tolerance")                                                                      \
     X(LEFT_OUT, "left-out")                                                                        \
     X(TEST_PRE, "test-pre")                                                                        \
-    X(TEST_POST, "test-post")
+    X(TEST_POST, "test-post")                                                                      \
+    X(KEPT, "kept")                                                                                \
+    X(UNDO, "undo")                                                                                \
+    X(PARENT_STOPPED, "parent-stopped")                                                            \
+    X(OPERATION, "operation")
 
 enum noderole_state {
 #define X(id) NODEROLE_##id,

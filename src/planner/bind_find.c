@@ -251,7 +251,8 @@ static void machine_settle(struct settling *s)
     uint32_t ref;
 
     if (bind_role_of(b, s->child)->name_id == b->machine ||
-        !bind_node_holder(b, b->fresh.at[s->child].node, b->machine, &ref))
+        !bind_node_holder(b, b->fresh.at[s->child].node, b->machine, &ref) ||
+        ref == (s->child | PLAN_NEW))
         return;
     struct found f = found_on_node(b, b->machine, ref);
     struct bind_link link = {s->child, f.ref, b->machine, f.deployment, (uint8_t)f.how, false};

@@ -134,7 +134,7 @@ static const struct value *def_returns(struct arena *a, const struct catalog_tas
     return keys->n ? keys : NULL;
 }
 
-static struct str def_body(struct expansion *x, struct str type, const struct value *params,
+static struct str def_body(struct arena *a, struct str type, const struct value *params,
                            const struct value *tests, const struct value *returns)
 {
     SCOPED_BUF(text);
@@ -155,22 +155,20 @@ static struct str def_body(struct expansion *x, struct str type, const struct va
         jsonw_value(&w, returns);
     }
     jsonw_end(&w);
-    return text_copy(x, buf_str(&text));
+    return (struct str){arena_strndup(a, text.data, text.len), text.len};
 }
 
-/* A definition is what its digest says: one that the engine has, or that the plan brings along.
- * Role and task are part of it; a task that a role runs in several phases is the same in all. */
-uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
-                    const struct catalog_step *step)
+void expand_step_def(const struct catalog *cat, const struct catalog_role *role,
+                     const struct catalog_step *step, uint32_t jig, struct arena *a,
+                     struct plan_def *ret)
 {
-    const struct catalog *cat = x->b->cat;
     const struct catalog_task *t = &cat->tasks[step->task];
     const struct catalog_jig *j = &cat->jigs[step->jig];
     SCOPED_ARENA(mem);
     SCOPED_BUF(text);
     struct plan_def d = {.name = t->name,
                          .role = role->name,
-                         .jig = x->b->jigs[step->jig].id,
+                         .jig = jig,
                          .repeat = step->repeat,
                          .hold = t->hold,
                          .flags = t->flags | step->flags,
@@ -186,6 +184,18 @@ uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
     json_write_canonical(
         &text, def_value(&mem, &d, j->name, j->implementation, t->params, tests, returns));
     d.digest = digest_64(text.data, text.len);
+    d.body = def_body(a, j->implementation, t->params, tests, returns);
+    *ret = d;
+}
+
+/* A definition is what its digest says: one that the engine has, or that the plan brings along.
+ * Role and task are part of it; a task that a role runs in several phases is the same in all. */
+uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
+                    const struct catalog_step *step)
+{
+    struct plan_def d;
+
+    expand_step_def(x->b->cat, role, step, x->b->jigs[step->jig].id, &x->plan->mem, &d);
     uint32_t ref = x->b->world->def(x->b->world->ctx, d.digest);
     uintptr_t known;
     if (!ref && u64map_get(&x->new_def, d.digest, &known))
@@ -195,7 +205,6 @@ uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
         u64map_put(&x->new_def, d.digest, ref);
         d.name = text_copy(x, d.name);
         d.role = text_copy(x, d.role);
-        d.body = def_body(x, j->implementation, t->params, tests, returns);
         vec_push(&x->new_defs, d);
     }
     return ref;

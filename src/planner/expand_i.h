@@ -30,6 +30,11 @@ struct expansion {
 struct role_plan *expand_role(struct expansion *x, uint32_t role);
 uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
                     const struct catalog_step *step);
+/* The definition that a step of a role is, executed by the jig with this id: its body in a, its
+ * names the catalog's. */
+void expand_step_def(const struct catalog *cat, const struct catalog_role *role,
+                     const struct catalog_step *step, uint32_t jig, struct arena *a,
+                     struct plan_def *ret);
 /* What a definition's body says of tests, as the worker reads it; NULL: there are none. */
 const struct value *expand_tests(struct arena *a, const struct graph_test *pre,
                                  const struct graph_test *post);

@@ -54,7 +54,23 @@ static bool any_noderole(struct draft_change *d, bool going, bool seated)
 
 uint8_t sim_rule_draw(struct rng *r)
 {
-    return (uint8_t)rng_from(r, RULE_SKIP, TASK_RULE_COUNT - 1);
+    return (uint8_t)rng_from(r, RULE_SKIP, RULE_JOIN_TOLERATE);
+}
+
+/* Of a task on a node: most run; the first may undo what comes behind it. */
+static uint8_t rule_draw(struct rng *r, bool first)
+{
+    if (first && rng_chance(r, 150))
+        return RULE_UNDO;
+    if (rng_chance(r, 300))
+        return rng_chance(r, 500) ? RULE_KEEP : RULE_ONCE;
+    return rng_chance(r, 60) ? RULE_SKIP : RULE_RUN;
+}
+
+/* Without a node only what reaches elsewhere can run. */
+static bool runs_nowhere(const struct sim *s, struct rng *r, uint32_t def)
+{
+    return (s->defs.at[def].flags & DEF_F_OUTSIDE) && rng_chance(r, 400);
 }
 
 uint32_t sim_change_tasks(struct sim *s, struct rng *r, struct plan *p, uint32_t noderole,
@@ -65,18 +81,19 @@ uint32_t sim_change_tasks(struct sim *s, struct rng *r, struct plan *p, uint32_t
     (void)anneal_noderole(s->server.engine, noderole, &v);
     for (uint32_t i = 0; i < n; i++) {
         uint32_t *deps = arena_new(&p->mem, uint32_t, 1);
-        bool passive = v.node == 0 || rng_chance(r, 60), other = v.node == 0 && rng_chance(r, 500);
+        bool other = v.node == 0 && rng_chance(r, 500);
         uint32_t end = anneal_task_end(s->server.engine);
+        uint32_t def = rng_from(r, 1, anneal_def_end(s->server.engine) - 1);
         deps[0] = other && end > 1 ? rng_from(r, 1, end - 1) : PLAN_NEW | (p->n_tasks - 1);
-        p->tasks[p->n_tasks++] = (struct plan_task){
-            .noderole = noderole,
-            .def = rng_from(r, 1, anneal_def_end(s->server.engine) - 1),
-            .weight = n - i,
-            .deps = deps,
-            .n_deps = i > 0 || !(deps[0] & PLAN_NEW),
-            .rule = v.node == 0 ? sim_rule_draw(r)
-                    : passive   ? RULE_SKIP
-                                : RULE_RUN};
+        p->tasks[p->n_tasks++] = (struct plan_task){.noderole = noderole,
+                                                    .def = def,
+                                                    .weight = n - i,
+                                                    .deps = deps,
+                                                    .n_deps = i > 0 || !(deps[0] & PLAN_NEW),
+                                                    .rule = v.node ? rule_draw(r, i == 0)
+                                                            : runs_nowhere(s, r, def)
+                                                                ? RULE_RUN
+                                                                : sim_rule_draw(r)};
     }
     return n;
 }
@@ -165,6 +182,9 @@ static void change_draw(struct draft_change *d, struct plan_change *c, uint32_t 
         defs_draw(d, c, &v);
     } else if (rng_chance(r, 400) || c->what == 0) {
         c->what |= PLAN_C_TASKS;
+        if (v.node && rng_chance(r, 300))
+            c->target = TARGET_STOPPED;
+        c->reason = rng_chance(r, 500) ? REASON_OPERATION : REASON_NONE;
         tasks_draw(d, c, v.n_tasks == 0 ? 0 : 1);
     }
 }
@@ -275,6 +295,34 @@ void sim_change_restore(struct sim *s)
     for (uint32_t i = 0; i < d->n; i++) {
         struct plan_change *c = &d->plan->changes[i];
         *c = (struct plan_change){.noderole = d->ids[i], .what = PLAN_C_TASKS, .user = str_of("")};
+        tasks_draw(d, c, 1);
+    }
+    draft_apply(d);
+}
+
+static bool runs_below(const struct draft_change *d, uint32_t id)
+{
+    struct noderole_view v;
+    uint32_t n;
+    const uint32_t *children = anneal_children(engine(d), id, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (anneal_noderole(engine(d), children[i], &v) && v.target == TARGET_RUNNING)
+            return true;
+    return false;
+}
+
+void sim_change_start(struct sim *s)
+{
+    struct draft_change *d = draft_new(s);
+    struct noderole_view v;
+    for (uint32_t id = 1; id < anneal_noderole_end(engine(d)); id++)
+        if (anneal_noderole(engine(d), id, &v) && v.target == TARGET_STOPPED && runs_below(d, id))
+            id_add(d, id);
+    for (uint32_t i = 0; i < d->n; i++) {
+        struct plan_change *c = &d->plan->changes[i];
+        anneal_noderole(engine(d), d->ids[i], &v);
+        *c = (struct plan_change){
+            .noderole = d->ids[i], .what = PLAN_C_TASKS, .flags = v.flags, .user = str_of("")};
         tasks_draw(d, c, 1);
     }
     draft_apply(d);

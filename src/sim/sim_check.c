@@ -116,6 +116,11 @@ static void check_dependencies(struct sim *s, uint32_t task, uint32_t noderole)
     for (uint32_t i = 0; first && i < n; i++) {
         struct noderole_view p;
         anneal_noderole(a, parents[i], &p);
+        if (p.target == TARGET_STOPPED && nr.target == TARGET_STOPPED)
+            continue; /* children stop first */
+        if (p.target == TARGET_STOPPED)
+            sim_fail(s, "task %u of noderole %u started, noderole %u that it needs is stopped",
+                     task, noderole, parents[i]);
         for (uint32_t k = 0; k < p.n_tasks; k++)
             check_passed(s, task, p.first_task + k);
     }
@@ -135,11 +140,12 @@ static bool was_taken_down(const struct sim *s, const struct effects *fx, uint32
 static void check_room(struct sim *s, const struct effects *fx, const struct start *t, bool ask)
 {
     const struct anneal *a = s->server.engine;
-    struct node_view node;
+    /* Without a node there is always room. */
+    struct node_view node = {.available = 1, .alive = ALIVE_ALIVE, .slots = UINT32_MAX};
     struct jig_view jig;
     struct operation_view op;
     uint32_t used, capacity = anneal_capacity(a, &used), id = t->v.id;
-    anneal_node(a, t->v.node, &node);
+    (void)anneal_node(a, t->v.node, &node);
     anneal_jig(a, t->def->jig, &jig);
     anneal_operation(a, t->v.operation, &op);
     bool reached = node.alive == ALIVE_ALIVE || (t->def->flags & DEF_F_OUTSIDE) ||
@@ -207,8 +213,10 @@ static void check_joined(struct sim *s, const struct effects *fx, uint32_t task)
     uint32_t n;
     const uint32_t *deps = anneal_task_deps(a, task, &n);
     anneal_task(a, task, &t);
-    if (t.rule == RULE_RUN || t.noderole == 0 || !task_state_passed(t.state) ||
-        t.reason == REASON_ABANDONED)
+    if (!t.passive || t.noderole == 0 || !task_state_passed(t.state) ||
+        t.reason == REASON_ABANDONED ||
+        ((t.rule == RULE_UNDO || t.rule == RULE_SKIP) &&
+         t.state != TASK_SKIPPED)) /* by an attempt */
         return;
     for (uint32_t i = 0; i < n; i++) {
         anneal_task(a, deps[i], &before);
@@ -293,8 +301,11 @@ static void check_success(struct sim *s, uint32_t id)
 static void check_start(struct sim *s, const struct effects *fx, const struct dispatch *d)
 {
     struct start t = start_of(s, d->task);
-    if (t.v.rule != RULE_RUN)
+    if (t.v.passive)
         sim_fail(s, "task %u is passive, and was started", d->task);
+    if (d->asks == 0 && (t.def->flags & DEF_F_UNDONE) && t.v.rule != RULE_UNDO &&
+        (s->marks.at[t.v.noderole] & SIM_HALF_DONE))
+        sim_fail(s, "undo: task %u started again, what it left behind is still there", d->task);
     s->report->trail = mix64(s->report->trail, (uint64_t)d->task << 32 | d->attempt);
     check_room(s, fx, &t, d->asks > 0);
     if (d->asks > 0) {
@@ -330,22 +341,23 @@ static bool goes_on(const struct sim *s, uint32_t noderole)
     for (uint32_t i = 0; i < v.n_tasks; i++) {
         struct task_view t;
         anneal_task(s->server.engine, v.first_task + i, &t);
-        if (t.rule != RULE_RUN)
-            continue; /* nothing of it is anywhere */
+        if (t.passive || t.reason == REASON_UNCHANGED)
+            continue; /* nothing of it is anywhere, or it lasts */
         if (task_state_passed(t.state) || (task_state_live(t.state) && t.started_ms < now_ms))
             return true;
     }
     return false;
 }
 
-/* It left service: whoever needs it starts over, at once and everywhere, but for those who go. */
+/* It left service: whoever needs it starts over, at once and everywhere, but for those who go or
+ * have stopped. */
 static void check_loss(struct sim *s, uint32_t noderole)
 {
     uint32_t n;
     struct noderole_view v;
     const uint32_t *children = anneal_children(s->server.engine, noderole, &n);
     for (uint32_t i = 0; i < n; i++)
-        if (anneal_noderole(s->server.engine, children[i], &v) && v.target != TARGET_ABSENT &&
+        if (anneal_noderole(s->server.engine, children[i], &v) && v.target == TARGET_RUNNING &&
             goes_on(s, children[i]))
             sim_fail(s, "loss: noderole %u went out of service, its child %u goes on", noderole,
                      children[i]);
@@ -360,12 +372,50 @@ static void check_death(struct sim *s, uint32_t node)
             sim_fail(s, "loss: node %u died, its noderole %u goes on", node, nr);
 }
 
-static void check_change(struct sim *s, const struct effects *fx, const struct change *c)
+/* An attempt failed of what has to be undone before it is tried again; or that was. */
+static void note_half_done(struct sim *s, const struct change *c)
+{
+    struct task_view t;
+    struct noderole_view nr;
+    anneal_task(s->server.engine, c->id, &t);
+    if (!anneal_noderole(s->server.engine, t.noderole, &nr))
+        return;
+    bool undoes = false;
+    for (uint32_t i = nr.first_task; i < t.id; i++) {
+        struct task_view before;
+        undoes |= anneal_task(s->server.engine, i, &before) && before.rule == RULE_UNDO;
+    }
+    bool failed = c->to == TASK_FAILED ? c->reason != REASON_UNCERTAIN
+                                       : c->reason == REASON_BACKOFF;
+    if (t.rule == RULE_UNDO && (c->to == TASK_DONE || c->to == TASK_TOLERATED))
+        s->marks.at[t.noderole] &= (uint8_t)~SIM_HALF_DONE;
+    else if (undoes && task_state_live(c->from) && failed &&
+             (s->defs.at[t.def].flags & DEF_F_UNDONE))
+        s->marks.at[t.noderole] |= SIM_HALF_DONE;
+}
+
+/* Did it leave service? */
+static bool note_service(struct sim *s, uint32_t id)
 {
     struct noderole_view v;
-    if (c->table == ROWS_NODEROLE && c->from != c->to &&
-        noderole_in_service(c->from, TARGET_RUNNING)) {
-        if (anneal_noderole(s->server.engine, c->id, &v) && !noderole_in_service(v.state, v.target))
+    uint8_t *mark = &s->marks.at[id], was = *mark & SIM_SERVES;
+    bool is = anneal_noderole(s->server.engine, id, &v) && noderole_in_service(v.state, v.target);
+    *mark = (uint8_t)((*mark & ~SIM_SERVES) | (is ? SIM_SERVES : 0));
+    return was && !is;
+}
+
+void sim_check_restored(struct sim *s)
+{
+    for (uint32_t id = 1; id < anneal_noderole_end(s->server.engine); id++) {
+        s->marks.at[id] &= (uint8_t)~SIM_HALF_DONE;
+        (void)note_service(s, id);
+    }
+}
+
+static void check_change(struct sim *s, const struct effects *fx, const struct change *c)
+{
+    if (c->table == ROWS_NODEROLE) {
+        if (note_service(s, c->id))
             check_loss(s, c->id);
     } else if (c->table == ROWS_NODE && c->to == ALIVE_DEAD && c->from != ALIVE_DEAD) {
         check_death(s, c->id);
@@ -432,6 +482,9 @@ void sim_check_step(struct sim *s, const struct event *ev, const struct effects 
         return;
     if (anneal_check(s->server.engine, &e) < 0)
         sim_fail(s, "%s", e.text);
+    for (size_t i = 0; i < fx->changes.n; i++)
+        if (fx->changes.at[i].table == ROWS_TASK && fx->changes.at[i].from != fx->changes.at[i].to)
+            note_half_done(s, &fx->changes.at[i]);
     for (size_t i = 0; i < fx->sends.n; i++)
         check_start(s, fx, &fx->sends.at[i]);
     for (size_t i = 0; i < fx->changes.n; i++)

@@ -478,6 +478,7 @@ void sim_server_start(struct sim *s)
     compare_stored(s, v->engine, &meta, store, rng_chance(&s->serve, 500));
     sim_hooks_load(s);
     book_rewind(s);
+    sim_check_restored(s);
     sim_desire_load(s, meta.group_no);
     anneal_each_open_attempt(v->engine, lease_open_attempt, s);
     sim_server_image(s, meta.group_no + 1);

@@ -154,7 +154,12 @@ static inline uint32_t sim_place_node(uint32_t place)
     return place & UINT16_MAX;
 }
 
-enum { SIM_PEER = 1, SIM_CROSSED = 2 }; /* others came to need it; it waits for tasks of others */
+enum {
+    SIM_PEER = 1,      /* others came to need it */
+    SIM_CROSSED = 2,   /* it waits for tasks of others */
+    SIM_HALF_DONE = 4, /* something of it failed that is to be undone before it is tried again */
+    SIM_SERVES = 8,    /* it was in service at the end of the last step */
+};
 
 /* ---- the server ---- */
 enum { SIM_IMAGES_KEPT = 8 };
@@ -276,9 +281,11 @@ uint32_t sim_plan_others(const struct sim *s); /* noderoles ever made without a 
 void sim_change_strike(struct sim *s);
 void sim_change_remove(struct sim *s);
 void sim_change_restore(struct sim *s);
+void sim_change_start(struct sim *s); /* what is stopped and stands in the way of others */
 void sim_change_abandon(struct sim *s);
 /* At least so many tasks, one after the other, of definitions that are known; how many. */
-uint8_t sim_rule_draw(struct rng *r); /* of a passive task */
+void sim_check_restored(struct sim *s); /* what the steps before had told may never have been */
+uint8_t sim_rule_draw(struct rng *r);   /* of a passive task */
 uint32_t sim_change_tasks(struct sim *s, struct rng *r, struct plan *p, uint32_t noderole,
                           uint32_t least);
 

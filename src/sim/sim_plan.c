@@ -41,6 +41,10 @@ static void def_draw(struct draft *d, uint32_t i)
         def->flags |= DEF_F_TAKES_DOWN;
     else if (rng_chance(r, 150))
         def->flags |= DEF_F_OUTSIDE;
+    if (rng_chance(r, 100))
+        def->flags |= DEF_F_LASTING;
+    if (rng_chance(r, 150))
+        def->flags |= DEF_F_UNDONE;
 }
 
 /* Does it live on a node, and is it to stay? */
@@ -106,6 +110,8 @@ static void noderole_draw(struct draft *d, uint32_t i)
         p->n_tasks += nr->n_tasks;
         return;
     }
+    if (rng_chance(r, 40))
+        nr->target = TARGET_STOPPED;
     if (rng_chance(r, 80))
         nr->flags |= NODEROLE_F_RERUN_ALWAYS;
     if (rng_chance(r, 100))
@@ -306,6 +312,10 @@ static void tasks_draw(struct draft *d, uint32_t i)
             t->span = span_draw(d);
         else if (!span && rng_chance(r, 60))
             t->rule = RULE_SKIP;
+        else if (rng_chance(r, 60))
+            t->rule = rng_chance(r, 500) ? RULE_KEEP : RULE_ONCE;
+        if (k == 0 && chain && rng_chance(r, 300))
+            t->rule = RULE_UNDO;
     }
     if (i > 0 && rng_chance(r, 400) && may_weave(d, i)) {
         nr->flags |= NODEROLE_F_PHASED;
@@ -388,6 +398,9 @@ static void book_extend(struct sim *s, const struct plan *p)
     }
     for (uint32_t i = 0; i < p->n_needs; i++)
         s->marks.at[p->needs[i].parent] |= SIM_PEER;
+    for (uint32_t i = 0; i < p->n_changes; i++)
+        if (p->changes[i].what & (PLAN_C_TASKS | PLAN_C_REMOVE))
+            s->marks.at[p->changes[i].noderole] &= (uint8_t)~SIM_HALF_DONE;
     for (uint32_t i = 0; i < p->n_tasks; i++) {
         uint32_t noderole = p->tasks[i].noderole;
         struct noderole_view v = {0};

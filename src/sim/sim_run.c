@@ -128,6 +128,8 @@ static void care(struct sim *s)
               (struct agenda_item){.kind = AGENDA_CARE});
     if (heal && sim_server_ready(s))
         heal_limits(s);
+    if (heal && sim_server_ready(s))
+        sim_change_start(s);
     if (sim_server_ready(s))
         sim_chaos_care(s, heal);
 }

@@ -16,6 +16,7 @@ MAY = {
     "sys": "base",
     "model": "base",
     "graph": "base",
+    "solver": "base",
     "template": "base model",
     "catalog": "base model graph template",
     "planner": "base model catalog graph template",
@@ -39,9 +40,9 @@ FACADES = {
     "server": {"server/server.h", "server/commit.h", "server/desire.h", "server/hook_round.h", "server/hook_store.h", "server/lease.h", "server/restore.h", "server/verify.h"},
     "jig": {"jig/jig.h", "jig/runner.h"},
     "catalog": {"catalog/catalog.h", "catalog/import.h", "catalog/kinds.h", "catalog/taskgraph.h"},
-    "planner": {"planner/planner.h", "planner/weave.h", "planner/weave_plan.h", "planner/weave_write.h"},
+    "planner": {"planner/planner.h", "planner/phase.h", "planner/phase_plan.h", "planner/phase_write.h", "planner/weave.h", "planner/weave_plan.h", "planner/weave_write.h"},
     "template": {"template/expr.h", "template/hook.h", "template/macro.h"},
-    "sim": {"sim/sim.h", "sim/sim_graph.h"},
+    "sim": {"sim/sim.h", "sim/sim_graph.h", "sim/sim_phase.h"},
 }
 BANNED = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|gets|strtok|strncpy|strncat|atoi|atol|atoll|alloca|system|popen)\s*\(")
 LIBRARY_HEADERS = {  # adapters hide their library: no type of it in a header

@@ -1,0 +1,526 @@
+/* solver_order.c - the best layout: one question after the other, each answer kept
+ *
+ * The order (docs/rfc/08-clusters.md, section 4) is lexicographic, and so is this: fewest nodes
+ * given up, who they are, the keys, services that come to nodes that exist, then the kinds in the
+ * original order, as many of each as can be.  What a question settles becomes a bound of its row,
+ * or is placed, and every later answer has it.  A layout that is known always goes along: a
+ * question that it answers needs no search, and it is what there is if steps run out.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+#include <string.h>
+
+#include "solver/solver_i.h"
+
+struct placed {
+    uint32_t column;
+    int64_t count;
+};
+struct order {
+    const struct solver_problem *p;
+    struct model m;
+    struct rows rows;
+    struct engine g;
+    struct point known;
+    VEC(struct placed) placed;
+    bool limit; /* steps ran out before the keys were settled */
+    bool settled;
+    uint32_t first_key; /* its row */
+    int64_t bound;
+    bool has_bound;
+};
+
+static void order_init(struct order *o, const struct solver_problem *p, const struct rules *rules,
+                       struct arena *mem, uint64_t max_steps)
+{
+    *o = (struct order){.p = p};
+    model_build(&o->m, p, rules, mem, false);
+    rows_build(&o->rows, &o->m);
+    engine_init(&o->g, &o->m, &o->rows, max_steps);
+}
+
+static void order_done(struct order *o)
+{
+    point_done(&o->known);
+    vec_done(&o->placed);
+    engine_done(&o->g);
+    rows_done(&o->rows);
+}
+
+/* --- rows one after the other --- */
+
+/* The best value of a row, which it then has. */
+static enum engine_end settle_row(struct order *o, uint32_t row, bool more)
+{
+    struct engine *g = &o->g;
+    g->objective = row;
+    g->sign = more ? -1 : 1;
+    enum engine_end end = engine_search(g, &o->known, &o->bound);
+    g->objective = SOLVER_NONE;
+    o->bound *= g->sign;
+    o->has_bound = o->bound > -ROW_INF && o->bound < ROW_INF;
+    if (end == ENGINE_FOUND) {
+        o->bound = g->lo[row] = g->hi[row] = engine_value(g, &o->known, row);
+        engine_bounds(g, row);
+    }
+    return end;
+}
+
+static void given_bounds(struct order *o, uint32_t column, int64_t lo, int64_t hi)
+{
+    o->g.columns.at[column].lo = lo;
+    o->g.columns.at[column].hi = hi;
+    simplex_column_bounds(o->g.lp, column, (double)lo, (double)hi);
+}
+
+/* The column that says how many of a pool are given up: extras come first, in their order. */
+static uint32_t given_column(const struct order *o, uint32_t pool)
+{
+    uint32_t i = 0;
+    while (o->rows.extras.at[i].type != EXTRA_GIVEN || o->rows.extras.at[i].a != pool)
+        i++;
+    return i;
+}
+
+/* The most of a pool up to hi that can be given up; known has lo of them. */
+static enum engine_end given_most(struct order *o, uint32_t column, int64_t lo, int64_t hi,
+                                  int64_t *ret_most)
+{
+    int64_t top = o->g.columns.at[column].hi, try = hi;
+    while (lo < hi) {
+        struct point point = {0};
+        given_bounds(o, column, try, top);
+        enum engine_end end = engine_search(&o->g, &point, NULL);
+        if (end == ENGINE_FOUND) {
+            lo = point.x[column] < hi ? point.x[column] : hi;
+            point_copy(&o->known, &point);
+        }
+        point_done(&point);
+        if (end == ENGINE_LIMIT)
+            return end;
+        if (end == ENGINE_NONE)
+            hi = try - 1;
+        try = lo + (hi - lo + 1) / 2;
+    }
+    given_bounds(o, column, lo, top);
+    *ret_most = lo;
+    return ENGINE_FOUND;
+}
+
+/* Who is given up: entries in their order, as many of each as can be. */
+static enum engine_end settle_given(struct order *o)
+{
+    int64_t left = o->g.lo[o->rows.given];
+    for (uint32_t i = 0; i < o->p->n_existing && left > 0; i++) {
+        uint32_t pool = o->m.group_of[i], column = given_column(o, pool);
+        int64_t base = o->g.columns.at[column].lo, most = base + o->p->existing[i].count;
+        int64_t has = o->known.x[column];
+        if (o->m.pools[pool].keep)
+            continue;
+        most = most < base + left ? most : base + left;
+        enum engine_end end = given_most(o, column, has < most ? has : most, most, &most);
+        if (end != ENGINE_FOUND)
+            return end;
+        given_bounds(o, column, most, o->g.columns.at[column].hi);
+        left -= most - base;
+    }
+    for (uint32_t i = 0; i + 1 < o->m.n_pools; i++) {
+        uint32_t column = given_column(o, i);
+        given_bounds(o, column, o->known.x[column], o->known.x[column]);
+        o->g.pool_left[i] = o->m.pools[i].cap - (uint32_t)o->known.x[column];
+    }
+    return ENGINE_FOUND;
+}
+
+/* Which of two services is settled first: smallest maximum, greatest minimum, name; those on every
+ * node last. */
+static bool service_before(const struct solver_problem *p, uint32_t a, uint32_t b)
+{
+    const struct solver_service *x = &p->services[a], *y = &p->services[b];
+    if (x->everywhere != y->everywhere)
+        return y->everywhere;
+    if (x->max != y->max)
+        return x->max < y->max;
+    return x->min != y->min ? x->min > y->min : a < b;
+}
+
+static enum engine_end settle_kept(struct order *o)
+{
+    uint32_t order[SOLVER_MAX_SERVICES], n = 0;
+    for (uint32_t r = 0; r < o->rows.at.n; r++) {
+        if (o->rows.at.at[r].type != ROW_KEPT)
+            continue;
+        uint32_t k = n++;
+        for (; k > 0 && service_before(o->p, o->rows.at.at[r].a, o->rows.at.at[order[k - 1]].a);
+             k--)
+            order[k] = order[k - 1];
+        order[k] = r;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        enum engine_end end = settle_row(o, order[i], true);
+        if (end != ENGINE_FOUND)
+            return end;
+    }
+    return ENGINE_FOUND;
+}
+
+/* Everything before the kinds. */
+static enum engine_end settle_rows(struct order *o)
+{
+    enum engine_end end = ENGINE_FOUND;
+    bool existing = o->m.n_pools > 1, any = false;
+    if (o->rows.given != SOLVER_NONE) {
+        end = settle_row(o, o->rows.given, false);
+        if (end == ENGINE_FOUND && existing)
+            end = settle_given(o);
+        any = true;
+    }
+    for (uint32_t r = 0; r < o->rows.at.n && end == ENGINE_FOUND; r++) {
+        const struct row *row = &o->rows.at.at[r];
+        if (row->type != ROW_KEY)
+            continue;
+        end = settle_row(o, r, o->p->keys[row->a].more);
+        any = true;
+        if (row->a == 0)
+            o->first_key = r;
+        if (row->a > 0 && end == ENGINE_LIMIT) { /* the first one is settled */
+            o->bound = o->g.lo[o->first_key];
+            o->has_bound = true;
+        }
+        if (o->has_bound)
+            o->bound *= o->rows.at.at[o->first_key].unit;
+    }
+    if (end == ENGINE_FOUND && !any)
+        end = engine_search(&o->g, &o->known, NULL);
+    return end;
+}
+
+/* --- kinds --- */
+
+/* The most nodes of a kind that what is proved already allows. */
+static int64_t proved_most(const struct engine *g, uint32_t column, int64_t most)
+{
+    for (uint32_t i = 0; i < g->n_proofs && i < ENGINE_PROOFS && most > 0; i++) {
+        wide none = proof_bound(g, &g->proofs[i]), rate = proof_rate(g, &g->proofs[i], column);
+        if (none <= 0 && rate > 0 && none + rate * most > 0)
+            most = (int64_t)(-none / rate);
+    }
+    return most;
+}
+
+/* The most that bounds of rows allow one by one. */
+static int64_t plain_most(const struct engine *g, uint32_t column)
+{
+    const struct column *k = &g->columns.at[column];
+    int64_t most = g->pool_left[k->pool];
+    for (uint32_t r = 0; r < g->n_rows; r++) {
+        enum row_type type = g->rows->at.at[r].type;
+        int64_t left = g->hi[r] - g->placed[r];
+        if ((type == ROW_SERVICE || type == ROW_NODES || type == ROW_KEPT) &&
+            engine_coef(g, r, column) && left < most)
+            most = left;
+    }
+    return most;
+}
+
+static int64_t known_count(struct order *o, uint32_t column)
+{
+    if (column >= o->known.n) { /* it was made since */
+        uint32_t n = (uint32_t)o->g.columns.n;
+        o->known.x = xrealloc(o->known.x, n + 1, sizeof *o->known.x);
+        memset(o->known.x + o->known.n, 0, (n - o->known.n) * sizeof *o->known.x);
+        o->known.n = n;
+    }
+    return o->known.x[column];
+}
+
+/* As many of a kind as can be. */
+static enum engine_end settle_kind(struct order *o, uint32_t column)
+{
+    struct engine *g = &o->g;
+    int64_t lo = known_count(o, column), hi = plain_most(g, column), try = hi;
+    bool halve = false;
+    while (lo < hi) {
+        int64_t most = proved_most(g, column, hi);
+        halve = halve && most >= hi;
+        hi = most;
+        if (lo >= hi)
+            break;
+        try = halve ? lo + (hi - lo + 1) / 2 : hi;
+        struct point point = {0};
+        engine_place(g, column, try);
+        enum engine_end end = engine_search(g, &point, NULL);
+        engine_place(g, column, -try);
+        if (end == ENGINE_FOUND) {
+            point_copy(&o->known, &point);
+            lo = known_count(o, column) + try;
+            o->known.x[column] = lo;
+        }
+        point_done(&point);
+        if (end == ENGINE_LIMIT)
+            return end;
+        if (end == ENGINE_NONE) {
+            hi = try - 1;
+            halve = true;
+        }
+    }
+    if (lo == 0)
+        return ENGINE_FOUND;
+    o->known.x[column] = 0;
+    engine_place(g, column, lo);
+    struct placed done = {column, lo};
+    vec_push(&o->placed, done);
+    return ENGINE_FOUND;
+}
+
+static struct solver_kind column_kind(const struct order *o, uint32_t column)
+{
+    const struct column *k = &o->g.columns.at[column];
+    const struct pool *pool = &o->m.pools[k->pool];
+    const struct slot *slot = &pool->slots[k->slot];
+    return (struct solver_kind){.services = k->services,
+                                .hardware = slot->hardware,
+                                .image = slot->image,
+                                .value = k->value,
+                                .existing = pool->turn};
+}
+
+static struct solver_kind cursor_kind(const struct order *o, const struct cursor *c, uint32_t pool)
+{
+    const struct pool *at = &o->m.pools[pool];
+    struct solver_kind k = {.existing = at->turn};
+    uint32_t slot;
+    cursor_get(c, &k.services, &slot, &k.value);
+    k.hardware = at->slots[slot].hardware;
+    k.image = at->slots[slot].image;
+    return k;
+}
+
+/* Services that can still come to a node. */
+static struct solver_set usable(const struct order *o)
+{
+    struct solver_set all = solver_set_below(o->p->n_services);
+    for (uint32_t r = 0; r < o->rows.at.n; r++)
+        if (o->rows.at.at[r].type == ROW_SERVICE && o->g.hi[r] <= o->g.placed[r])
+            solver_set_drop(&all, o->rows.at.at[r].a);
+    return all;
+}
+
+static bool all_placed(const struct order *o)
+{
+    return o->g.hi[o->rows.nodes] <= o->g.placed[o->rows.nodes];
+}
+
+static enum engine_end settle_kinds(struct order *o, struct arena *mem)
+{
+    struct engine *g = &o->g;
+    uint32_t n = o->m.n_pools;
+    struct cursor **cursors = arena_new(mem, struct cursor *, n);
+    bool *there = arena_new(mem, bool, n);
+    struct solver_set open = usable(o);
+    for (uint32_t i = 0; i < n; i++) {
+        cursors[i] = cursor_new(mem, &o->m, i);
+        there[i] = g->pool_left[i] && cursor_next(cursors[i], &open, &g->steps, g->max_steps);
+    }
+    while (!all_placed(o)) {
+        uint32_t first = n;
+        struct solver_kind best, k;
+        for (uint32_t i = 0; i < n; i++) {
+            if (!there[i])
+                continue;
+            k = cursor_kind(o, cursors[i], i);
+            if (first == n || solver_kind_order(&k, &best) < 0)
+                first = i, best = k;
+        }
+        if (engine_spent(g))
+            return ENGINE_LIMIT;
+        if (first == n)
+            break;
+        uint32_t slot, value;
+        struct solver_set services;
+        cursor_get(cursors[first], &services, &slot, &value);
+        if (set_inside(&services, &open)) {
+            enum engine_end end = settle_kind(o, engine_column(g, first, slot, value, &services));
+            if (end != ENGINE_FOUND)
+                return end;
+            open = usable(o);
+        }
+        there[first] = g->pool_left[first] &&
+                       cursor_next(cursors[first], &open, &g->steps, g->max_steps);
+    }
+    return engine_spent(g) && !all_placed(o) ? ENGINE_LIMIT : ENGINE_FOUND;
+}
+
+/* --- the answer --- */
+
+int solver_kind_order(const struct solver_kind *a, const struct solver_kind *b)
+{
+    uint32_t x = set_count(&a->services), y = set_count(&b->services);
+    if (x != y)
+        return x > y ? -1 : 1;
+    if (a->hardware != b->hardware)
+        return a->hardware < b->hardware ? -1 : 1;
+    if (a->image != b->image)
+        return a->image < b->image ? -1 : 1;
+    int by = set_order(&a->services, &b->services);
+    if (by)
+        return by;
+    if (a->value != b->value)
+        return a->value < b->value ? -1 : 1;
+    return a->existing == b->existing ? 0 : a->existing < b->existing ? -1 : 1;
+}
+
+static int by_order(const void *a, const void *b)
+{
+    return solver_kind_order(a, b);
+}
+
+/* Nodes of a group to its entries: the earliest are given up, the rest are shared out in the order
+ * of kinds. */
+static void entries_fill(const struct order *o, struct arena *mem, const struct solver_kind *kinds,
+                         uint32_t n, struct solver_answer *a)
+{
+    const struct solver_problem *p = o->p;
+    uint32_t *given = arena_new(mem, uint32_t, p->n_existing + 1);
+    uint32_t *left = arena_new(mem, uint32_t, p->n_existing + 1), made = 0;
+    struct solver_kind *all = arena_new(mem, struct solver_kind, (size_t)n + p->n_existing + 1);
+    int64_t *pool_given = arena_new(mem, int64_t, o->m.n_pools + 1);
+    for (uint32_t i = 0; i + 1 < o->m.n_pools; i++)
+        pool_given[i] = o->known.x[given_column(o, i)];
+    for (uint32_t i = 0; i < p->n_existing; i++) {
+        int64_t *go = &pool_given[o->m.group_of[i]], count = p->existing[i].count;
+        given[i] = (uint32_t)(*go < count ? *go : count);
+        left[i] = (uint32_t)count - given[i];
+        *go -= given[i];
+    }
+    for (uint32_t k = 0; k < n; k++) {
+        uint32_t count = kinds[k].count, i = kinds[k].existing;
+        if (i == SOLVER_NONE)
+            all[made++] = kinds[k];
+        for (uint32_t group = i == SOLVER_NONE ? 0 : o->m.group_of[i]; i < p->n_existing; i++) {
+            uint32_t of = left[i] < count ? left[i] : count;
+            if (o->m.group_of[i] != group || of == 0)
+                continue;
+            all[made] = kinds[k];
+            all[made].existing = i;
+            all[made++].count = of;
+            left[i] -= of;
+            count -= of;
+        }
+    }
+    qsort(all, made, sizeof *all, by_order);
+    a->n_kinds = made;
+    a->kinds = all;
+    a->given_up = given;
+}
+
+static void answer_layout(struct order *o, struct arena *mem, struct solver_answer *a)
+{
+    const struct engine *g = &o->g;
+    uint32_t n = 0;
+    size_t most = o->placed.n + o->known.n + 1;
+    struct solver_kind *kinds = arena_new(mem, struct solver_kind, most);
+    int64_t *values = arena_new(mem, int64_t, o->p->n_keys + 1);
+    for (uint32_t r = 0; r < o->rows.at.n; r++)
+        if (o->rows.at.at[r].type == ROW_KEY)
+            values[o->rows.at.at[r].a] = engine_value(g, &o->known, r) * o->rows.at.at[r].unit;
+    for (size_t i = 0; i < o->placed.n; i++) {
+        kinds[n] = column_kind(o, o->placed.at[i].column);
+        kinds[n++].count = (uint32_t)o->placed.at[i].count;
+    }
+    for (uint32_t i = 0; i < o->known.n; i++)
+        if (g->columns.at[i].pool != SOLVER_NONE && o->known.x[i]) {
+            kinds[n] = column_kind(o, i);
+            kinds[n++].count = (uint32_t)o->known.x[i];
+        }
+    qsort(kinds, n, sizeof *kinds, by_order);
+    a->has_layout = true;
+    a->values = values;
+    entries_fill(o, mem, kinds, n, a);
+}
+
+static enum engine_end order_run(struct order *o, struct arena *mem)
+{
+    enum engine_end end = settle_rows(o);
+    if (end != ENGINE_FOUND)
+        return end;
+    o->settled = settle_kept(o) == ENGINE_FOUND && settle_kinds(o, mem) == ENGINE_FOUND;
+    return ENGINE_FOUND;
+}
+
+static void answer_find(struct arena *mem, const struct solver_problem *p,
+                        const struct solver_options *opt, struct solver_answer *a)
+{
+    SCOPED_ARENA(work);
+    struct rules rules;
+    struct order o;
+    rules_init(&rules, p, &work);
+    order_init(&o, p, &rules, &work, opt->max_steps ? opt->max_steps : SOLVER_STEPS);
+    enum engine_end end = order_run(&o, &work);
+    a->status = end == ENGINE_FOUND  ? SOLVER_SOLVED
+                : end == ENGINE_NONE ? SOLVER_UNSATISFIABLE
+                                     : SOLVER_LIMIT;
+    a->settled = end == ENGINE_FOUND && o.settled;
+    a->steps = o.g.steps;
+    if (o.known.there && end != ENGINE_NONE)
+        answer_layout(&o, mem, a);
+    if (end == ENGINE_LIMIT) {
+        a->has_bound = o.has_bound;
+        a->bound = o.bound;
+    }
+    order_done(&o);
+}
+
+int solver_solve(struct arena *mem, const struct solver_problem *p, const struct solver_options *o,
+                 const struct solver_answer **ret_answer, struct err *e)
+{
+    const struct solver_options usual = {0};
+    struct solver_answer *a = arena_new(mem, struct solver_answer, 1);
+    int r = solver_problem_check(p, e);
+    if (r < 0)
+        return r;
+    o = o ? o : &usual;
+    uint64_t steps = o->max_steps ? o->max_steps : SOLVER_STEPS;
+    answer_find(mem, p, o, a);
+    if (a->status == SOLVER_UNSATISFIABLE && (o->want_conflict || o->want_relaxation))
+        conflict_find(mem, p, steps, a);
+    if (a->status == SOLVER_UNSATISFIABLE && o->want_relaxation)
+        relax_find(mem, p, steps, a);
+    *ret_answer = a;
+    return 0;
+}
+
+/* --- for reasons --- */
+
+enum engine_end order_fits(const struct solver_problem *p, const struct rules *rules,
+                           uint64_t max_steps, uint64_t *steps)
+{
+    SCOPED_ARENA(work);
+    struct order o;
+    order_init(&o, p, rules, &work, max_steps);
+    enum engine_end end = engine_search(&o.g, &o.known, NULL);
+    *steps += o.g.steps;
+    order_done(&o);
+    return end;
+}
+
+enum engine_end order_excess(const struct solver_problem *p, const struct rules *rules,
+                             uint64_t max_steps, uint64_t *steps, int64_t *ret_over,
+                             int64_t *ret_under)
+{
+    SCOPED_ARENA(work);
+    struct order o;
+    order_init(&o, p, rules, &work, max_steps);
+    enum engine_end end = o.rows.excess == SOLVER_NONE ? engine_search(&o.g, &o.known, NULL)
+                                                       : settle_row(&o, o.rows.excess, false);
+    *steps += o.g.steps;
+    for (uint32_t i = 0; i < o.rows.extras.n && o.known.there; i++) {
+        const struct extra *x = &o.rows.extras.at[i];
+        if (x->type != EXTRA_EXCESS || o.known.x[i] == 0)
+            continue;
+        bool under = rules_ref(rules, x->a).rule == SOLVER_RULE_NODES && x->coefs[0] > 0;
+        (under ? ret_under : ret_over)[x->a] = o.known.x[i];
+    }
+    order_done(&o);
+    return end;
+}
