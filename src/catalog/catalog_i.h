@@ -307,6 +307,8 @@ void catalog_resolve_providers(struct load *l);
 void catalog_resolve_kinds(struct load *l);
 /* Templates that extend each other in a circle, and what is wrong between them. */
 void catalog_resolve_templates(struct load *l);
+/* What is doubtful about a template when all is merged into that body. */
+void catalog_template_lint(struct load *l, const struct load_template *t, const struct value *body);
 /* The field `constraints` of a struct catalog_template. */
 void catalog_read_constraints(struct load *l, const struct value *v, void *object);
 /* What a template's merged values are read by; the report tells what is wrong. */

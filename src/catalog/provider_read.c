@@ -12,6 +12,8 @@
 #include "model/states.h"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
+/* The role of its machines is called CATALOG_MACHINE "." and the name, and names have 64 bytes. */
+enum { PROVIDER_NAME_MAX = 64 - sizeof CATALOG_MACHINE };
 
 /* --- labels --- */
 
@@ -211,6 +213,10 @@ void catalog_read_provider(struct load *l, const struct value *v)
         return;
     catalog_excuse(l, p.lenient, &kind->fault, &kind->fault_where);
     required_check(l, &p);
+    if (kind->name.n > PROVIDER_NAME_MAX)
+        catalog_error(l, value_get(v, "provider"), ERR_INVALID,
+                      "a provider's name is at most %d bytes: that of its machines is longer",
+                      PROVIDER_NAME_MAX);
     catalog_excuse_none(l);
     KIND_ADD(l, providers, by_provider, "provider", p);
 }

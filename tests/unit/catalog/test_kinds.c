@@ -180,6 +180,27 @@ static void limits(void)
     struct catalog_source source = {&file, 1};
     is_int(catalog_load(&source, NULL, 1, &report, &c, &e), -ERR_LIMIT, "one more is refused");
     catalog_report_done(&report);
+
+    buf_clear(&text);
+    buf_puts(&text, "barclamp: x\ncomparators:\n");
+    for (int i = 0; i <= CATALOG_MAX_KINDS; i++)
+        buf_printf(&text, "  - {comparator: c%d}\n", i);
+    file.text = buf_str(&text);
+    is_int(catalog_load(&source, NULL, 1, &report, &c, &e), -ERR_LIMIT, "as many of a kind");
+    has_text(e.text, "more than 20000 comparators", "are refused");
+    catalog_report_done(&report);
+
+    buf_clear(&text);
+    buf_printf(&text, "barclamp: x\nproviders: [{provider: '%056d'}]\n", 1);
+    c = load(text.data);
+    ok(c != NULL, "the longest name of a provider");
+    catalog_unref(c);
+    buf_clear(&text);
+    buf_printf(&text, "barclamp: x\nproviders: [{provider: '%057d'}]\n", 1);
+    file.text = buf_str(&text);
+    is_int(catalog_load(&source, NULL, 1, &report, &c, &e), -ERR_INVALID, "and one too long");
+    has_text(e.text, "at most 56 bytes", "is told");
+    catalog_report_done(&report);
 }
 
 int main(void)
