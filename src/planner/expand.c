@@ -189,7 +189,7 @@ void expand_step_def(const struct catalog *cat, const struct catalog_role *role,
 }
 
 /* A definition is what its digest says: one that the engine has, or that the plan brings along.
- * Role and task are part of it, so each is made once. */
+ * Role and task are part of it; a task that a role runs in several phases is the same in all. */
 uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
                     const struct catalog_step *step)
 {
@@ -197,8 +197,12 @@ uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
 
     expand_step_def(x->b->cat, role, step, x->b->jigs[step->jig].id, &x->plan->mem, &d);
     uint32_t ref = x->b->world->def(x->b->world->ctx, d.digest);
+    uintptr_t known;
+    if (!ref && u64map_get(&x->new_def, d.digest, &known))
+        return (uint32_t)known;
     if (!ref) {
         ref = (uint32_t)x->new_defs.n | PLAN_NEW;
+        u64map_put(&x->new_def, d.digest, ref);
         d.name = text_copy(x, d.name);
         d.role = text_copy(x, d.role);
         vec_push(&x->new_defs, d);
@@ -406,6 +410,7 @@ static void expansion_done(struct expansion *x)
 {
     strmap_done(&x->pools);
     vec_done(&x->new_defs);
+    u64map_done(&x->new_def);
     vec_done(&x->new_pools);
     vec_done(&x->spans);
     vec_done(&x->refs);

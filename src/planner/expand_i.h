@@ -20,6 +20,7 @@ struct expansion {
     struct role_plan **roles; /* by role of the catalog, NULL until met */
     struct strmap pools;      /* name -> ref */
     VEC(struct plan_def) new_defs;
+    struct u64map new_def; /* digest -> ref */
     VEC(struct plan_pool) new_pools;
     VEC(struct plan_span) spans;
     VEC(uint32_t) refs; /* being collected */
