@@ -370,6 +370,29 @@ CREATE TABLE deploy_doc (
     text TEXT NOT NULL
 ) STRICT;
 
+-- A deployment that was made from a template; what is wanted of it is in its snapshots.
+CREATE TABLE cluster (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    owner TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    rev INTEGER NOT NULL,
+    lease_ms INTEGER NOT NULL,
+    next_number INTEGER NOT NULL,
+    operation INTEGER NOT NULL,
+    verb INTEGER NOT NULL,
+    waiting TEXT NOT NULL
+) STRICT;
+
+-- What tasks told about a node of a cluster.
+CREATE TABLE payload (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE idempotent (
     id INTEGER PRIMARY KEY,
     tenant INTEGER NOT NULL,

@@ -54,6 +54,7 @@ struct task_view {
     uint8_t state, reason, rule;
     bool passive; /* nothing executes it, as things are */
     bool done;    /* it succeeded, and that still counts */
+    bool undone;  /* what it makes is taken back before it is tried again */
     uint64_t started_ms, deadline_ms, wake_ms;
     bool superseded_runs; /* an older attempt is still running */
 };

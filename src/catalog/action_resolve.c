@@ -110,7 +110,9 @@ static void step_add(struct load *l, const struct action_owner *owner, struct st
     }
     struct catalog_step step = {.task = task, .jig = step_jig(l, owner->jig, t)};
     step.repeat = t->repeat >= 0 ? (uint8_t)t->repeat : owner->repeat;
-    step.flags = t->lasting >= 0 ? 0 : owner->flags;
+    step.flags = owner->flags;
+    if (t->lasting >= 0)
+        step.flags &= (uint8_t)~DEF_F_LASTING; /* it says so itself */
     if (step.jig != CATALOG_NONE)
         params_check(l, t, l->jigs.at[step.jig].jig.implementation);
     s->where[s->n] = item;

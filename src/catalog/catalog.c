@@ -41,6 +41,16 @@ const char *rerun_name(enum rerun r)
     return (unsigned)r < RERUN_COUNT ? names[r] : "?";
 }
 
+const char *depend_name(enum depend_kind k)
+{
+    static const char *const names[DEPEND_COUNT] = {
+#define X(id, text) text,
+        DEPENDS(X)
+#undef X
+    };
+    return (unsigned)k < DEPEND_COUNT ? names[k] : "?";
+}
+
 struct catalog *catalog_ref(struct catalog *c)
 {
     uint32_t before = __atomic_fetch_add(&c->refs, 1, __ATOMIC_RELAXED);
@@ -150,7 +160,7 @@ uint32_t catalog_roles_written(const struct catalog *c)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < c->n_roles; i++)
-        n += c->roles[i].barclamp != CATALOG_NONE;
+        n += c->roles[i].barclamp != CATALOG_NONE && !c->roles[i].machine;
     return n;
 }
 

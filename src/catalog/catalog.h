@@ -240,6 +240,7 @@ struct catalog_role {
     uint32_t n_actions;
     struct catalog_where where;
     bool group;        /* of task graphs: `deploy` gives its noderoles their tasks */
+    bool machine;      /* of a provider: operations on clusters do */
     const char *fault; /* a role of a lenient barclamp that cannot be bound, and why; NULL: sound */
     struct catalog_where fault_where;
 };
@@ -300,7 +301,7 @@ const struct catalog_role *catalog_role_get(const struct catalog *c, struct str 
 /* Index of a name that is a role's or provided; CATALOG_NONE. */
 uint32_t catalog_name_find(const struct catalog *c, struct str name);
 const struct catalog_action *catalog_action_get(const struct catalog_role *r, struct str name);
-/* How many roles it has that are not built in. */
+/* How many roles it has that are not built in, nor of machines. */
 uint32_t catalog_roles_written(const struct catalog *c);
 /* And tasks, those of its graphs among them. */
 uint32_t catalog_tasks_written(const struct catalog *c);

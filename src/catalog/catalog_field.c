@@ -248,7 +248,8 @@ const struct catalog_amount *catalog_read_amounts(struct load *l, const struct v
     for (uint32_t i = 0; i < v->n; i++) {
         struct value key = catalog_key_of(v, &v->members[i]);
         struct str name = catalog_read_name(l, &key, "a resource's name");
-        int64_t milli = catalog_read_amount(l, &v->members[i].v, name.s, CATALOG_AMOUNT_UNIT);
+        int64_t milli = catalog_read_amount(l, &v->members[i].v, name.n ? name.s : "it",
+                                            CATALOG_AMOUNT_UNIT);
         if (name.n)
             amounts[(*ret_n)++] = (struct catalog_amount){name, milli};
     }

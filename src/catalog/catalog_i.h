@@ -284,6 +284,16 @@ struct kind_shape {
 /* Reads one into object, which begins with a struct catalog_kind.  False: it is not kept. */
 bool catalog_kind_read(struct load *l, const struct value *v, const struct kind_shape *shape,
                        bool *ret_lenient, void *object);
+/* Notes the name of one that is going to be the n-th of its kind; at: those before it, each of that
+ * size and beginning with its kind.  A second of the name is reported; false past the limit. */
+bool catalog_kind_index(struct load *l, struct strmap *index, const void *at, size_t n, size_t size,
+                        const char *what, const struct catalog_kind *kind);
+#define KIND_ADD(l, list, index, what, item)                                                       \
+    do {                                                                                           \
+        if (catalog_kind_index((l), &(l)->index, (l)->list.at, (l)->list.n, sizeof(item), (what),  \
+                               (const struct catalog_kind *)&(item)))                              \
+            vec_push(&(l)->list, item);                                                            \
+    } while (0)
 /* For the fields of a shape. */
 void catalog_kind_name(struct load *l, const struct value *v, void *object);
 void catalog_kind_description(struct load *l, const struct value *v, void *object);
@@ -297,6 +307,8 @@ void catalog_resolve_providers(struct load *l);
 void catalog_resolve_kinds(struct load *l);
 /* Templates that extend each other in a circle, and what is wrong between them. */
 void catalog_resolve_templates(struct load *l);
+/* What is doubtful about a template when all is merged into that body. */
+void catalog_template_lint(struct load *l, const struct load_template *t, const struct value *body);
 /* The field `constraints` of a struct catalog_template. */
 void catalog_read_constraints(struct load *l, const struct value *v, void *object);
 /* What a template's merged values are read by; the report tells what is wrong. */

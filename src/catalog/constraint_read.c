@@ -155,8 +155,8 @@ static const struct catalog_names *sets_read(struct load *l, const struct value 
         uint64_t faults = l->n_faults;
         sets[*ret_n] = catalog_read_name_list(l, &list->items[i], what);
         if (l->n_faults == faults && sets[*ret_n].n < least)
-            catalog_error(l, &list->items[i], ERR_INVALID, "%s needs at least %u services here",
-                          what, least);
+            catalog_error(l, &list->items[i], ERR_INVALID, "%s needs at least %s here", what,
+                          text_count(least, "service").s);
         *ret_n += sets[*ret_n].n > 0;
     }
     return sets;

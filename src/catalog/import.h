@@ -41,7 +41,11 @@ struct import_line {
     X(wants)                                                                                       \
     X(scripts)                                                                                     \
     X(graphs)                                                                                      \
-    X(vertices) /* of graphs: stages, groups and tasks */
+    X(vertices) /* of graphs: stages, groups and tasks */                                          \
+    X(templates)                                                                                   \
+    X(hardware)                                                                                    \
+    X(images)                                                                                      \
+    X(providers)
 struct import_counts {
 #define X(id) uint32_t id;
     IMPORT_COUNTS(X)
@@ -81,5 +85,14 @@ int catalog_import_crowbar(const struct catalog_source *source, const struct imp
 bool catalog_import_fuel_wants(struct str path);
 int catalog_import_fuel(const struct catalog_source *source, bool limit_circles,
                         struct catalog_import **ret_import, struct err *e);
+
+/* Services, templates, hardware types, image types and providers of Coopr, in JSON files of any
+ * name, as one barclamp `coopr`, which is lenient.  Descriptors of plugins give the fields of
+ * providers.  ERR_INVALID if there is nothing of the kind. */
+bool catalog_import_coopr_wants(struct str path);
+int catalog_import_coopr(const struct catalog_source *source, struct catalog_import **ret_import,
+                         struct err *e);
+/* A lease of theirs: a bare number is milliseconds, else as times of ours are written. */
+int catalog_import_lease_ms(struct str text, uint64_t *ret_ms, struct err *e);
 
 #endif

@@ -123,6 +123,13 @@ void catalog_import_write(struct buf *b, const struct catalog_import *i)
     if (i->counts.graphs)
         buf_printf(b, "imported %u stages, groups and tasks of %s in %s\n", i->counts.vertices,
                    text_count(i->counts.files, "file").s, text_count(i->counts.graphs, "graph").s);
+    else if (i->counts.templates + i->counts.hardware + i->counts.images + i->counts.providers)
+        buf_printf(
+            b, "imported %s, %s, %s, %s and %s of %s\n",
+            text_count(i->counts.templates, "template").s, text_count(i->counts.roles, "service").s,
+            text_count(i->counts.hardware, "hardware type").s,
+            text_count(i->counts.images, "image").s, text_count(i->counts.providers, "provider").s,
+            text_count(i->counts.files, "file").s);
     else
         buf_printf(
             b,

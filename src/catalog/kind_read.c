@@ -43,21 +43,21 @@ bool catalog_kind_read(struct load *l, const struct value *v, const struct kind_
     return kind->name.n > 0;
 }
 
-/* Adds to the list of its kind, unless there is one of that name. */
-#define KIND_ADD(l, list, index, what, item, first_kind)                                           \
-    do {                                                                                           \
-        const struct catalog_kind *kind_ = (const struct catalog_kind *)&(item);                   \
-        if ((l)->list.n >= CATALOG_MAX_KINDS) {                                                    \
-            catalog_fault((l), CATALOG_ERROR, ERR_LIMIT, kind_->where, "more than %d of these",    \
-                          CATALOG_MAX_KINDS);                                                      \
-            break;                                                                                 \
-        }                                                                                          \
-        uint32_t first_ = catalog_index_add(&(l)->index, kind_->name, (uint32_t)(l)->list.n);      \
-        if (first_ != CATALOG_NONE)                                                                \
-            catalog_twice((l), what, kind_->name, kind_->where,                                    \
-                          (l)->list.at[first_].first_kind.where);                                  \
-        vec_push(&(l)->list, item);                                                                \
-    } while (0)
+bool catalog_kind_index(struct load *l, struct strmap *index, const void *at, size_t n, size_t size,
+                        const char *what, const struct catalog_kind *kind)
+{
+    if (n >= CATALOG_MAX_KINDS) {
+        catalog_fault(l, CATALOG_ERROR, ERR_LIMIT, kind->where, "more than %d %ss",
+                      CATALOG_MAX_KINDS, what);
+        return false;
+    }
+    uint32_t first = catalog_index_add(index, kind->name, (uint32_t)n);
+    if (first != CATALOG_NONE) {
+        const struct catalog_kind *other = (const void *)((const char *)at + first * size);
+        catalog_twice(l, what, kind->name, kind->where, other->where);
+    }
+    return true;
+}
 
 /* --- offers --- */
 
@@ -168,7 +168,7 @@ void catalog_read_hardware(struct load *l, const struct value *v)
     if (!catalog_kind_read(l, v, &shape, &h.lenient, &h))
         return;
     offers_need(l, v, &h.hardware.kind, h.hardware.n_offers);
-    KIND_ADD(l, hardware, by_hardware, "hardware type", h, hardware.kind);
+    KIND_ADD(l, hardware, by_hardware, "hardware type", h);
 }
 
 /* --- images --- */
@@ -194,7 +194,7 @@ void catalog_read_image(struct load *l, const struct value *v)
     if (!catalog_kind_read(l, v, &shape, &i.lenient, &i))
         return;
     offers_need(l, v, &i.image.kind, i.image.n_offers);
-    KIND_ADD(l, images, by_image, "image", i, image.kind);
+    KIND_ADD(l, images, by_image, "image", i);
 }
 
 /* --- comparators --- */
@@ -237,7 +237,7 @@ void catalog_read_comparator(struct load *l, const struct value *v)
 
     if (!catalog_kind_read(l, v, &shape, &c.lenient, &c))
         return;
-    KIND_ADD(l, comparators, by_comparator, "comparator", c, comparator.kind);
+    KIND_ADD(l, comparators, by_comparator, "comparator", c);
 }
 
 /* Those that are in every generation; a catalog may have others, not others of these names. */

@@ -157,6 +157,55 @@ static void template_check(struct load *l, const struct load_template *t)
         macros_check(l, value_get(&links->items[i], "url"));
 }
 
+static bool list_names(const struct value *list, struct str name)
+{
+    for (uint32_t i = 0; list && i < list->n; i++)
+        if (str_eq(value_as_str(&list->items[i]), name))
+            return true;
+    return !list || !list->n; /* none: all */
+}
+
+static void doubt_allowed(struct load *l, const struct load_template *t, const struct value *v,
+                          const struct value *allowed)
+{
+    if (value_is(v, VALUE_STRING) && !list_names(allowed, value_as_str(v)))
+        catalog_fault(l, CATALOG_WARNING, ERR_INVALID, t->template.kind.where,
+                      "template \"%s\" asks for \"%s\", which its compatibility does not allow",
+                      t->template.kind.name.s, v->s);
+}
+
+static void doubt_offered(struct load *l, const struct load_template *t, const char *what,
+                          const struct value *v, const struct catalog_offer *offers, uint32_t n,
+                          const struct value *provider)
+{
+    if (provider && !catalog_offer_get(offers, n, value_as_str(provider)))
+        catalog_fault(l, CATALOG_WARNING, ERR_INVALID, t->template.kind.where,
+                      "template \"%s\" asks for %s \"%s\", which provider \"%s\" does not have",
+                      t->template.kind.name.s, what, v->s, provider->s);
+}
+
+void catalog_template_lint(struct load *l, const struct load_template *t, const struct value *body)
+{
+    const struct value *defaults = value_get(body, "defaults");
+    const struct value *may = value_get(body, "compatibility");
+    const struct value *services = value_get(defaults, "services");
+    const struct value *hardware = value_get(defaults, "hardware");
+    const struct value *image = value_get(defaults, "image");
+    const struct value *provider = value_get(defaults, "provider");
+    uintptr_t i;
+
+    for (uint32_t k = 0; services && k < services->n; k++)
+        doubt_allowed(l, t, &services->items[k], value_get(may, "services"));
+    doubt_allowed(l, t, hardware, value_get(may, "hardware"));
+    doubt_allowed(l, t, image, value_get(may, "images"));
+    if (hardware && strmap_get(&l->by_hardware, value_as_str(hardware), &i))
+        doubt_offered(l, t, "hardware", hardware, l->hardware.at[i].offers,
+                      l->hardware.at[i].hardware.n_offers, provider);
+    if (image && strmap_get(&l->by_image, value_as_str(image), &i))
+        doubt_offered(l, t, "image", image, l->images.at[i].offers, l->images.at[i].image.n_offers,
+                      provider);
+}
+
 /* --- resources --- */
 
 static void resources_collect(const struct load *l, struct strmap *ret)
@@ -173,8 +222,21 @@ static void resource_unknown(struct load *l, struct catalog_where where, struct 
                              const struct strmap *known)
 {
     struct err *e = catalog_fault(l, CATALOG_WARNING, ERR_UNKNOWN_NAME, where,
-                                  "no hardware has \"%s\"", name.s);
+                                  "no hardware has \"%.*s\"", (int)name.n, name.s);
     catalog_hint_nearest(e, name, known);
+}
+
+static void demands_check(struct load *l, const struct strmap *known)
+{
+    for (size_t i = 0; i < l->roles.n; i++) {
+        const struct load_role *r = &l->roles.at[i];
+        const struct value *demands = r->role.n_demands ? value_get(r->at, "demands") : NULL;
+        for (uint32_t k = 0; demands && k < demands->n; k++) {
+            struct value key = catalog_key_of(demands, &demands->members[k]);
+            if (text_is_name(value_as_str(&key)) && !strmap_get(known, value_as_str(&key), NULL))
+                resource_unknown(l, catalog_where_of(&key), value_as_str(&key), known);
+        }
+    }
 }
 
 static void resources_check(struct load *l)
@@ -182,13 +244,8 @@ static void resources_check(struct load *l)
     struct strmap known = {0};
 
     resources_collect(l, &known);
-    for (size_t i = 0; l->hardware.n && i < l->roles.n; i++) {
-        const struct load_role *r = &l->roles.at[i];
-        for (uint32_t k = 0; k < r->role.n_demands; k++)
-            if (!strmap_get(&known, r->role.demands[k].name, NULL))
-                resource_unknown(l, catalog_where_of(value_get(r->at, "demands")),
-                                 r->role.demands[k].name, &known);
-    }
+    if (l->hardware.n)
+        demands_check(l, &known);
     strmap_put(&known, str_of("cost"), 0);
     strmap_put(&known, str_of("nodes"), 0);
     strmap_put(&known, str_of("services"), 0);

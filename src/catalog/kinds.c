@@ -2,30 +2,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "catalog/kinds.h"
 
-#define NAMES(list, count) static const char *const names[count] = {list}
-
 const char *provider_action_name(enum provider_action a)
 {
+    static const char *const names[PROVIDER_ACTION_COUNT] = {
 #define X(id, text) text,
-    NAMES(PROVIDER_ACTIONS(X), PROVIDER_ACTION_COUNT);
+        PROVIDER_ACTIONS(X)
 #undef X
+    };
     return (unsigned)a < PROVIDER_ACTION_COUNT ? names[a] : "?";
 }
 
 const char *callback_name(enum callback_bit bit)
 {
+    static const char *const names[CALLBACK_BIT_COUNT] = {
 #define X(id, text) text,
-    NAMES(CALLBACKS(X), CALLBACK_BIT_COUNT);
+        CALLBACKS(X)
 #undef X
+    };
     return (unsigned)bit < CALLBACK_BIT_COUNT ? names[bit] : "?";
-}
-
-const char *depend_name(enum depend_kind k)
-{
-#define X(id, text) text,
-    NAMES(DEPENDS(X), DEPEND_COUNT);
-#undef X
-    return (unsigned)k < DEPEND_COUNT ? names[k] : "?";
 }
 
 /* --- by name --- */

@@ -12,6 +12,8 @@
 #include "model/states.h"
 
 #define COUNT(table) (sizeof(table) / sizeof *(table))
+/* The role of its machines is called CATALOG_MACHINE "." and the name, and names have 64 bytes. */
+enum { PROVIDER_NAME_MAX = 64 - sizeof CATALOG_MACHINE };
 
 /* --- labels --- */
 
@@ -211,16 +213,12 @@ void catalog_read_provider(struct load *l, const struct value *v)
         return;
     catalog_excuse(l, p.lenient, &kind->fault, &kind->fault_where);
     required_check(l, &p);
+    if (kind->name.n > PROVIDER_NAME_MAX)
+        catalog_error(l, value_get(v, "provider"), ERR_INVALID,
+                      "a provider's name is at most %d bytes: that of its machines is longer",
+                      PROVIDER_NAME_MAX);
     catalog_excuse_none(l);
-    if (l->providers.n >= CATALOG_MAX_KINDS) {
-        catalog_error(l, v, ERR_LIMIT, "more than %d providers", CATALOG_MAX_KINDS);
-        return;
-    }
-    uint32_t first = catalog_index_add(&l->by_provider, kind->name, (uint32_t)l->providers.n);
-    if (first != CATALOG_NONE)
-        catalog_twice(l, "provider", kind->name, kind->where,
-                      l->providers.at[first].provider.kind.where);
-    vec_push(&l->providers, p);
+    KIND_ADD(l, providers, by_provider, "provider", p);
 }
 
 /* --- actions --- */
@@ -279,15 +277,15 @@ static void provider_resolve(struct load *l, struct load_provider *p)
                                      action_flags((enum provider_action)action)};
         if (action == PROVIDER_CREATE)
             owner.repeat = REPEAT_TOKEN;
-        uint64_t faults = l->n_faults;
         out->actions[action] = catalog_action_resolve(l, &owner,
                                                       str_of(provider_action_name(action)),
                                                       catalog_read_list(l, &m->v, "an action"));
-        if (l->n_faults != faults)
-            out->actions[action].n_steps = 0; /* what it does is not known, and it is never used */
     }
-    for (int i = 0; i < PROVIDER_ACTION_COUNT; i++)
+    for (int i = 0; i < PROVIDER_ACTION_COUNT; i++) {
         out->actions[i].name = str_of(provider_action_name(i));
+        if (out->kind.fault)
+            out->actions[i].n_steps = 0; /* what it does is not known, and it is never used */
+    }
 }
 
 void catalog_resolve_providers(struct load *l)

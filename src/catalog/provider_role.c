@@ -7,19 +7,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "catalog/catalog_i.h"
 
+#include "base/text.h"
+
 static void machine_role(struct load *l, const struct load_provider *p)
 {
     const struct catalog_kind *kind = &p->provider.kind;
+    struct str name = str_of(arena_printf(l->mem, "%s.%s", CATALOG_MACHINE, kind->name.s));
+
+    if (!text_is_name(name))
+        return; /* too long, which was reported */
     struct load_name *provides = arena_new(l->mem, struct load_name, 1);
     provides[0] = (struct load_name){str_of(CATALOG_MACHINE), p->at};
     struct load_role r = {
         .at = p->at,
         .provides = {provides, 1},
-        .role = {.name = str_of(arena_printf(l->mem, "%s.%s", CATALOG_MACHINE, kind->name.s)),
+        .role = {.name = name,
                  .description = str_of(arena_printf(l->mem, "a machine of %s", kind->name.s)),
                  .barclamp = kind->barclamp,
                  .jig = CATALOG_NONE,
                  .flags = ROLE_F_IMPLICIT,
+                 .machine = true,
                  .where = kind->where}};
     catalog_no_attributes(l, &r.attributes);
     r.role.attributes = r.attributes.attributes;

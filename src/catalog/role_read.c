@@ -84,11 +84,19 @@ static void role_jig(struct load *l, const struct value *v, void *object)
     r->jig = (struct load_name){catalog_read_name(l, v, "a jig's name"), v};
 }
 
-/* A list is needs, {install: [...], run: [...]} are services that it depends on. */
+/* A list is needs; in a map, install and run are services that it depends on, and needs are needs.
+ */
 struct depend_read {
     struct load_names *of; /* by enum depend_kind */
+    struct load_names *needs;
     const char *what;
 };
+
+static void depend_needs(struct load *l, const struct value *v, void *object)
+{
+    struct depend_read *d = object;
+    *d->needs = catalog_read_names(l, v, d->what);
+}
 
 #define X(id, text)                                                                                \
     static void depend_##id(struct load *l, const struct value *v, void *object)                   \
@@ -103,12 +111,13 @@ static const struct field depend_fields[] = {
 #define X(id, text) {text, depend_##id},
     DEPENDS(X)
 #undef X
+        {"needs", depend_needs},
 };
 
 static void wants_read(struct load *l, const struct value *v, const char *what,
                        struct load_names depends[DEPEND_COUNT], struct load_names *needs)
 {
-    struct depend_read d = {depends, what};
+    struct depend_read d = {depends, needs, what};
 
     if (v->kind == VALUE_MAP)
         (void)catalog_read_fields(l, v, what, depend_fields, COUNT(depend_fields), &d);

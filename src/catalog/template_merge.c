@@ -461,8 +461,9 @@ static bool chain_ends(struct load *l, uint32_t number)
     return true;
 }
 
-/* What nobody may set, and somebody does. */
-static void fixed_check(struct load *l, uint32_t number)
+/* Merges it as a cluster would: what nobody may set and somebody does, and what looks like a slip.
+ */
+static void merged_check(struct load *l, uint32_t number)
 {
     const struct load_template *chain[CATALOG_MAX_CHAIN];
     size_t n_chain = 0, n = 0, room = 0;
@@ -487,6 +488,8 @@ static void fixed_check(struct load *l, uint32_t number)
     }
     if (bodies_merge(parts, n, &mem, &body, &at, &e) < 0)
         catalog_error(l, at, e.code, "%s", e.text);
+    else if (!l->templates.at[number].template.partial)
+        catalog_template_lint(l, &l->templates.at[number], body);
 }
 
 void catalog_resolve_templates(struct load *l)
@@ -498,7 +501,7 @@ void catalog_resolve_templates(struct load *l)
         uint64_t faults = l->n_faults;
         relatives_check(l, t);
         if (chain_ends(l, i) && l->n_faults == faults)
-            fixed_check(l, i);
+            merged_check(l, i);
     }
     catalog_excuse_none(l);
 }

@@ -298,13 +298,5 @@ void catalog_read_template(struct load *l, const struct value *v)
     partial_check(l, &t.template, v);
     catalog_excuse_none(l);
     t.template.body = value_copy(l->mem, v);
-    if (l->templates.n >= CATALOG_MAX_KINDS) {
-        catalog_error(l, v, ERR_LIMIT, "more than %d templates", CATALOG_MAX_KINDS);
-        return;
-    }
-    uint32_t first = catalog_index_add(&l->by_template, kind->name, (uint32_t)l->templates.n);
-    if (first != CATALOG_NONE)
-        catalog_twice(l, "template", kind->name, kind->where,
-                      l->templates.at[first].template.kind.where);
-    vec_push(&l->templates, t);
+    KIND_ADD(l, templates, by_template, "template", t);
 }

@@ -170,3 +170,17 @@ int cmd_import_fuel(struct cli *c, struct err *e)
         return rc;
     return import_finish(c, import, e);
 }
+
+int cmd_import_coopr(struct cli *c, struct err *e)
+{
+    static const struct import_kind_of kind = {catalog_import_coopr_wants, "file of Coopr's",
+                                               "its name ends in .json"};
+    struct catalog_source source;
+    SCOPED(catalog_import) *import = NULL;
+    int rc = source_read(c, cli_arg(c, 0), &kind, &source, e);
+
+    if (rc || (rc = target_check(c, cli_arg(c, 1), e)) ||
+        (rc = catalog_import_coopr(&source, &import, e)))
+        return rc;
+    return import_finish(c, import, e);
+}

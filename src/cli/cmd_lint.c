@@ -64,6 +64,11 @@ static void verdict_say(struct cli *c, const struct catalog_report *r, const str
     cli_say(c, "%s: %s, %s, %s", cli_arg(c, 0), text_count(cat->n_barclamps, "barclamp").s,
             text_count(catalog_roles_written(cat), "role").s,
             text_count(catalog_tasks_written(cat), "task").s);
+    if (cat->n_hardware + cat->n_images + cat->n_providers + cat->n_templates)
+        cli_say(c, "for clusters: %s, %s, %s, %s", text_count(cat->n_templates, "template").s,
+                text_count(cat->n_providers, "provider").s,
+                text_count(cat->n_hardware, "hardware type").s,
+                text_count(cat->n_images, "image").s);
     for (uint32_t i = 0; i < cat->n_graphs; i++) {
         const struct catalog_graph *g = &cat->graphs[i];
         cli_say(c, "graph %s: %s, %s, %s", g->name.s,

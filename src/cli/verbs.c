@@ -513,6 +513,17 @@ const struct cli_verb cli_verbs[] = {
               "not load.",
      .examples = "anneal import crowbar ./core/barclamps ./catalog\n"
                  "anneal import crowbar ./core ./catalog --map chef=shell"},
+    {"import", "coopr", "make a catalog of Coopr's templates and services", cmd_import_coopr, 0,
+     .args = {{"SRC", KIND_DIR, 0, "a directory with JSON files, or one of them", NULL},
+              {"DST", KIND_DIR, 0, "where the catalog is written; made if it is not there", NULL}},
+     .opts = OPTS(FLAG("force", 0, "write into a DST that is not empty; other files stay")),
+     .about = "Reads the .json files below SRC: cluster templates, services, hardware types, image "
+              "types, providers, descriptors of plugins, or a whole export.  The result is one "
+              "barclamp, coopr, which is lenient.  Jigs that nothing of ours executes are switched "
+              "off.  Every thing that the result does not say as the source did is one line, with "
+              "its file and line.  The result is checked as `anneal lint` would; exits with 2 if "
+              "it does not load.",
+     .examples = "anneal import coopr ./coopr-templates ./catalog"},
     {"import", "fuel", "make a catalog of Fuel's task files", cmd_import_fuel, 0,
      .args = {{"SRC", KIND_DIR, 0, "a directory with task files, or one of them", NULL},
               {"DST", KIND_DIR, 0, "where the catalog is written; made if it is not there", NULL}},

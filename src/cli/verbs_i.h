@@ -134,6 +134,7 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(solve)                                                                                       \
     X(plan)                                                                                        \
     X(import_fuel)                                                                                 \
+    X(import_coopr)                                                                                \
     X(import_crowbar)                                                                              \
     X(barclamp_list)                                                                               \
     X(barclamp_tasks)                                                                              \

@@ -98,6 +98,12 @@ static const struct row_column deploy_run_columns[] = {ROW_DEPLOY_RUN(X)};
 #define X(type, name, role) COLUMN(row_deploy_doc, type, name, role)
 static const struct row_column deploy_doc_columns[] = {ROW_DEPLOY_DOC(X)};
 #undef X
+#define X(type, name, role) COLUMN(row_cluster, type, name, role)
+static const struct row_column cluster_columns[] = {ROW_CLUSTER(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_payload, type, name, role)
+static const struct row_column payload_columns[] = {ROW_PAYLOAD(X)};
+#undef X
 #define X(type, name, role) COLUMN(row_idempotent, type, name, role)
 static const struct row_column idempotent_columns[] = {ROW_IDEMPOTENT(X)};
 #undef X

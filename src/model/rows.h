@@ -339,6 +339,23 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, tenant, FIX)                                                                            \
     X(U32, realm, FIX)                                                                             \
     X(TEXT, text, FIX)
+#define ROW_CLUSTER(X) /* of a deployment that was made from a template; id: of the deployment */   \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, owner, FIX)                                                                            \
+    X(U64, created_ms, FIX)                                                                        \
+    X(U32, rev, DYN)                                                                               \
+    X(U64, lease_ms, DYN)    /* wall clock: when it is deleted; 0: never */                        \
+    X(U32, next_number, DYN) /* of its nodes */                                                    \
+    X(U32, operation, DYN)   /* its last */                                                        \
+    X(U8, verb, DYN)         /* what that was: enum cluster_verb */                                \
+    X(TEXT, waiting, DYN)    /* JSON: requests that wait for its end */
+#define ROW_PAYLOAD(X) /* what tasks told about a node of a cluster; id: of the node */            \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, body, DYN) /* JSON: {results: {task: ...}, config: {...}} */
 #define ROW_IDEMPOTENT(X)                                                                          \
     X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -378,6 +395,8 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(PACE, pace)                                                                                  \
     X(DEPLOY_RUN, deploy_run)                                                                      \
     X(DEPLOY_DOC, deploy_doc)                                                                      \
+    X(CLUSTER, cluster)                                                                            \
+    X(PAYLOAD, payload)                                                                            \
     X(PLAN, plan)                                                                                  \
     X(JOURNAL, journal)
 
@@ -477,6 +496,12 @@ struct row_deploy_run {
 };
 struct row_deploy_doc {
     ROW_DEPLOY_DOC(X)
+};
+struct row_cluster {
+    ROW_CLUSTER(X)
+};
+struct row_payload {
+    ROW_PAYLOAD(X)
 };
 struct row_idempotent {
     ROW_IDEMPOTENT(X)

@@ -189,7 +189,7 @@ void expand_step_def(const struct catalog *cat, const struct catalog_role *role,
 }
 
 /* A definition is what its digest says: one that the engine has, or that the plan brings along.
- * Role and task are part of it, so each is made once. */
+ * Role and task are part of it; a task that a role runs in several phases is the same in all. */
 uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
                     const struct catalog_step *step)
 {
@@ -197,8 +197,12 @@ uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
 
     expand_step_def(x->b->cat, role, step, x->b->jigs[step->jig].id, &x->plan->mem, &d);
     uint32_t ref = x->b->world->def(x->b->world->ctx, d.digest);
+    uintptr_t known;
+    if (!ref && u64map_get(&x->new_def, d.digest, &known))
+        return (uint32_t)known;
     if (!ref) {
         ref = (uint32_t)x->new_defs.n | PLAN_NEW;
+        u64map_put(&x->new_def, d.digest, ref);
         d.name = text_copy(x, d.name);
         d.role = text_copy(x, d.role);
         vec_push(&x->new_defs, d);
@@ -297,7 +301,7 @@ void expand_converge(struct expansion *x, struct role_plan *rp, uint32_t role, u
 
 /* --- noderoles --- */
 
-uint8_t expand_flags(const struct catalog_role *role)
+uint8_t planner_role_flags(const struct catalog_role *role)
 {
     return (uint8_t)((role->rerun == RERUN_ALWAYS ? NODEROLE_F_RERUN_ALWAYS : 0) |
                      (role->flags & ROLE_F_DESTRUCTIVE ? NODEROLE_F_DESTRUCTIVE : 0) |
@@ -333,7 +337,7 @@ static void noderole_fill(struct expansion *x, uint32_t place, uint32_t first_ta
                                  .node = from->node,
                                  .deployment = b->req->deployment,
                                  .cohort = from->cohort,
-                                 .flags = expand_flags(role),
+                                 .flags = planner_role_flags(role),
                                  .data = from->data,
                                  .lens = role->lens_id,
                                  .first_task = first_task,
@@ -406,6 +410,7 @@ static void expansion_done(struct expansion *x)
 {
     strmap_done(&x->pools);
     vec_done(&x->new_defs);
+    u64map_done(&x->new_def);
     vec_done(&x->new_pools);
     vec_done(&x->spans);
     vec_done(&x->refs);

@@ -75,7 +75,7 @@ static void change_decide(struct expansion *x, const struct bind_change *from,
         return;
     struct role_plan *rp = expand_role(x, from->role);
     bool shape = same_shape(x, rp, from->noderole);
-    c->flags = expand_flags(role);
+    c->flags = planner_role_flags(role);
     if (from->lens != role->lens_id) {
         c->what |= PLAN_C_LENS;
         c->lens = role->lens_id;

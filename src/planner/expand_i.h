@@ -20,6 +20,7 @@ struct expansion {
     struct role_plan **roles; /* by role of the catalog, NULL until met */
     struct strmap pools;      /* name -> ref */
     VEC(struct plan_def) new_defs;
+    struct u64map new_def; /* digest -> ref */
     VEC(struct plan_pool) new_pools;
     VEC(struct plan_span) spans;
     VEC(uint32_t) refs; /* being collected */
@@ -39,7 +40,6 @@ const struct value *expand_tests(struct arena *a, const struct graph_test *pre,
                                  const struct graph_test *post);
 const uint32_t *expand_refs(struct expansion *x); /* those collected, copied to the plan */
 struct str expand_user(struct expansion *x, const struct value *user); /* as JSON; "" for none */
-uint8_t expand_flags(const struct catalog_role *role);
 /* Tasks [first, ...) of the plan are the converge action of the role, for the noderole `owner`. */
 void expand_converge(struct expansion *x, struct role_plan *rp, uint32_t role, uint32_t owner,
                      uint32_t first);

@@ -11,7 +11,7 @@
 #include "graph/graph.h"
 #include "planner/phase_i.h"
 
-enum { NAMES_MAX = 2 * PHASE_MAX_SERVICES };
+enum { NAMES_MAX = 2 * PHASE_MAX_SERVICES, LINKS_MAX = 4000000 };
 
 struct provider { /* a list for each name */
     uint32_t service, next;
@@ -88,6 +88,9 @@ static int depend_resolve(struct resolving *r, uint32_t from, const struct phase
     }
     for (uint32_t i = (uint32_t)head; i != PHASE_NIL; i = r->providers.at[i].next)
         link_add(r, from, r->providers.at[i].service, dep->when);
+    if (r->links.n > LINKS_MAX) /* by what they provide: n services may have n * n */
+        return err_set(r->e, ERR_LIMIT, "services depend on each other in more than %d ways",
+                       LINKS_MAX);
     return 0;
 }
 

@@ -11,6 +11,7 @@
 #ifndef PLANNER_PHASE_PLAN_H
 #define PLANNER_PHASE_PLAN_H
 
+#include "catalog/kinds.h"
 #include "planner/phase.h"
 #include "planner/planner.h"
 
@@ -30,6 +31,18 @@ int phase_steps_make(const struct catalog *cat, const struct planner_world *w,
                      const struct catalog_role *role, const struct catalog_action *action,
                      struct arena *mem, struct phase_steps *ret, struct err *e);
 
+/* --- roles and providers of the catalog (phase_role.c) --- */
+
+/* What a role does in a phase; NULL: nothing. */
+const struct catalog_action *phase_role_action(const struct catalog_role *role,
+                                               enum phase_kind phase);
+/* In mem, and borrowing from the catalog. */
+void phase_service_of_role(const struct catalog *cat, const struct catalog_role *role,
+                           struct arena *mem, struct phase_service *ret);
+const struct catalog_action *phase_provider_action(const struct catalog_provider *p,
+                                                   enum phase_kind phase);
+uint16_t phase_provider_has(const struct catalog_provider *p); /* PHASE_F_... */
+
 struct phase_place {   /* a service on a node, or a machine */
     uint32_t noderole; /* that lives; 0: it is new */
     bool absent;       /* there is none, and there will be none: nothing is to be done here */
@@ -44,7 +57,8 @@ struct phase_place {   /* a service on a node, or a machine */
     /* Of one that is new: */
     struct str role;
     uint32_t cohort;         /* above its machine's, and those of its parents */
-    const uint32_t *parents; /* noderoles that live, besides its machine */
+    const uint32_t *parents; /* besides its machine: noderoles that live; PLAN_NEW | the how manieth
+                                of the services of its node */
     uint32_t n_parents;
     /* Of one that is new, or lives and is to be configured with other data, or see by another lens:
      */

@@ -136,8 +136,11 @@ static void noderole_fill(struct phase_spots *s, const struct phase_spot *sp)
     uint32_t *parents = arena_new(&s->l->plan->mem, uint32_t, place->n_parents + 1), n = 0;
     if (needs_machine(s, sp))
         parents[n++] = machine_spot(s, sp->node)->ref;
-    for (uint32_t i = 0; i < place->n_parents; i++)
-        parents[n++] = place->parents[i];
+    for (uint32_t i = 0; i < place->n_parents; i++) {
+        uint32_t ref = place->parents[i];
+        bool fresh = ref & PLAN_NEW;
+        parents[n++] = fresh ? machine_spot(s, sp->node)[1 + (ref & ~PLAN_NEW)].ref : ref;
+    }
     s->l->plan->noderoles[sp->ref & ~PLAN_NEW] = (struct plan_noderole){
         .role = text_kept(s, place->role),
         .node = s->l->req->nodes[sp->node],
@@ -181,53 +184,66 @@ static void change_fill(struct phase_spots *s, const struct phase_spot *sp, stru
     }
 }
 
-/* New ones have the first tasks, in their order; then those that live, by id. */
-static void noderoles_fill(struct phase_spots *s, uint32_t n_new)
+/* New ones have the first tasks, in their order; then those that live, by id.  place_of: by
+ * noderole that lives, where its first task is to be noted. */
+static void services_fill(struct phase_spots *s, uint32_t *at, struct u64map *place_of)
 {
     struct plan *p = s->l->plan;
-    uint32_t at = 0;
-    p->noderoles = arena_new(&p->mem, struct plan_noderole, n_new);
-    p->n_noderoles = n_new;
-    p->changes = arena_new(&p->mem, struct plan_change, (size_t)s->n + s->n_carriers);
-    struct u64map spot_of = {0}; /* by noderole that lives: where its first task is to be noted */
     for (uint32_t i = 0; i < s->n; i++) {
         struct phase_spot *sp = &s->at[i];
         if (!sp->planned)
             continue;
         if (sp->ref & PLAN_NEW) {
-            sp->first = at;
-            at += sp->n;
+            sp->first = *at;
+            *at += sp->n;
             noderole_fill(s, sp);
-        } else {
-            change_fill(s, sp, &p->changes[p->n_changes++]);
-            u64map_put(&spot_of, sp->ref, (uintptr_t)&sp->first);
+            continue;
         }
+        change_fill(s, sp, &p->changes[p->n_changes++]);
+        u64map_put(place_of, sp->ref, (uintptr_t)&sp->first);
     }
+}
+
+static void carriers_fill(struct phase_spots *s, uint32_t *at, struct u64map *place_of)
+{
+    struct plan *p = s->l->plan;
     for (uint32_t i = 0; i < s->n_carriers; i++) {
         struct phase_carrier *c = &s->carriers[i];
         if (c->ref & PLAN_NEW) {
-            c->first = at;
-            at += c->n;
+            c->first = *at;
+            *at += c->n;
             p->noderoles[c->ref & ~PLAN_NEW] = (struct plan_noderole){
                 .role = str_of(CATALOG_CARRIER),
                 .deployment = s->l->req->deployment,
                 .user = str_of(""),
                 .first_task = c->first,
                 .n_tasks = c->n};
-        } else {
-            p->changes[p->n_changes++] = (struct plan_change){
-                .noderole = c->ref, .what = PLAN_C_TASKS, .user = str_of(""), .n_tasks = c->n};
-            u64map_put(&spot_of, c->ref, (uintptr_t)&c->first);
+            continue;
         }
+        p->changes[p->n_changes++] = (struct plan_change){
+            .noderole = c->ref, .what = PLAN_C_TASKS, .user = str_of(""), .n_tasks = c->n};
+        u64map_put(place_of, c->ref, (uintptr_t)&c->first);
     }
+}
+
+static void noderoles_fill(struct phase_spots *s, uint32_t n_new)
+{
+    struct plan *p = s->l->plan;
+    struct u64map place_of = {0};
+    uint32_t at = 0;
+    p->noderoles = arena_new(&p->mem, struct plan_noderole, n_new);
+    p->n_noderoles = n_new;
+    p->changes = arena_new(&p->mem, struct plan_change, (size_t)s->n + s->n_carriers);
+    services_fill(s, &at, &place_of);
+    carriers_fill(s, &at, &place_of);
     plan_changes_sort(p);
     for (uint32_t i = 0; i < p->n_changes; i++) {
         uintptr_t first = 0;
-        (void)u64map_get(&spot_of, p->changes[i].noderole, &first);
+        (void)u64map_get(&place_of, p->changes[i].noderole, &first);
         p->changes[i].first_task = *(uint32_t *)first = at;
         at += p->changes[i].n_tasks;
     }
-    u64map_done(&spot_of);
+    u64map_done(&place_of);
     p->n_tasks = at;
     p->tasks = arena_new(&p->mem, struct plan_task, at);
 }

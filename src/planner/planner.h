@@ -199,6 +199,8 @@ struct revise_request {
 int planner_revise(const struct catalog *c, const struct planner_world *w,
                    const struct revise_request *req, struct plan **ret_plan, struct err *e);
 
+/* plan_noderole.flags of a role. */
+uint8_t planner_role_flags(const struct catalog_role *role);
 /* The pool of a rolling strategy, as named in plans: "role:<deployment>/<role>". */
 enum { PLANNER_POOL_NAME = 96 };
 void planner_pool_name(uint32_t deployment, struct str role, char ret[PLANNER_POOL_NAME]);

@@ -14,6 +14,7 @@
  * while go.  They can be made again as long as what they were made of has not changed.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "server/clusters.h"
 #include "server/data_i.h"
 
 #include <stdlib.h>
@@ -134,12 +135,16 @@ static struct str peers_apart(struct data_look *l, const struct value *doc, stru
     return digest;
 }
 
-static void render_parts(struct data_look *l, uint32_t noderole, struct split *p, struct arena *a,
-                         struct data_parts *ret)
+static void render_parts(struct data_look *l, uint32_t noderole, struct split *p,
+                         const struct value *cluster, struct arena *a, struct data_parts *ret)
 {
     static const struct value nothing = {.kind = VALUE_MAP};
     const struct value *whole = data_look_merge(l, noderole, &p->all, a);
     const struct value *under = sight_data(&p->under, a), *rest = sight_data(&p->rest, a);
+    if (cluster) {
+        whole = value_merge(a, whole, cluster);
+        rest = value_merge(a, rest, cluster);
+    }
     struct str below = text_of(under, a);
     if (below.n < INLINE_BYTES) {
         ret->data = text_of(whole, a);
@@ -156,6 +161,19 @@ static void render_parts(struct data_look *l, uint32_t noderole, struct split *p
     ret->data = text_of(rest, a);
 }
 
+/* The nodes of a cluster: with the rest if they are few, else as a document of their own.  A task
+ * that sees peers as well has both in one. */
+static const struct value *with_nodes(struct server *s, uint32_t deployment,
+                                      const struct value *cluster, struct arena *a,
+                                      struct data_parts *ret)
+{
+    struct str nodes = data_cluster_nodes(s, deployment);
+    bool apart = nodes.n >= INLINE_BYTES && !ret->over.n;
+    if (apart)
+        ret->over = sent_keep(s, nodes, a);
+    return apart ? cluster : value_merge(a, cluster, view_json(a, nodes.s));
+}
+
 int data_send_render(struct data_look *l, uint32_t noderole, struct arena *a,
                      struct data_parts *ret, struct err *e)
 {
@@ -163,12 +181,19 @@ int data_send_render(struct data_look *l, uint32_t noderole, struct arena *a,
     struct sight_layers layers;
     struct noderole_view v;
     *ret = (struct data_parts){.data = {"{}", 2}, .under = {"", 0}, .over = {"", 0}};
-    if (anneal_noderole(s->engine, noderole, &v) && v.node && !data_any(s) &&
+    const struct value *cluster = NULL;
+    uint32_t deployment = s->inv.noderoles.at[noderole].deployment;
+    int rc = !anneal_noderole(s->engine, noderole, &v) || !v.node
+                 ? 0
+                 : data_cluster_own(s, deployment, v.node, a, &cluster, e);
+    if (rc < 0)
+        return rc;
+    if (v.node && !cluster && !data_any(s) &&
         data_lens_of(s, noderole)->lens.sight.n_attributes == 0 && !needs_peers(s, noderole)) {
         ret->data = data_node_get(s, v.node)->text;
         return 0;
     }
-    int rc = data_look_layers(l, noderole, a, &layers, e);
+    rc = data_look_layers(l, noderole, a, &layers, e);
     if (rc < 0 || layers.n == 0)
         return rc;
     struct split p = split_layers(&layers, noderole);
@@ -179,6 +204,8 @@ int data_send_render(struct data_look *l, uint32_t noderole, struct arena *a,
             p.rest.n--;
         }
     }
-    render_parts(l, noderole, &p, a, ret);
+    if (cluster)
+        cluster = with_nodes(s, deployment, cluster, a, ret);
+    render_parts(l, noderole, &p, cluster, a, ret);
     return 0;
 }

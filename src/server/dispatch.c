@@ -12,6 +12,7 @@
 
 #include "base/digest.h"
 #include "base/log.h"
+#include "server/clusters.h"
 #include "server/data_i.h"
 
 enum {
@@ -156,6 +157,11 @@ static int on_result(struct server *s, const struct taskmsg *m)
         ev.flag = OUTCOME_FAILED;
         snprintf(text, sizeof text, "%.250s", e.text);
     }
+    if (current && ev.flag == OUTCOME_OK && m->returns.n > 0 &&
+        cluster_returned(s, m->task, m->returns, &e) < 0) {
+        ev.flag = OUTCOME_FAILED;
+        snprintf(text, sizeof text, "%.250s", e.text);
+    }
     if (current && ev.flag == OUTCOME_OK)
         data_completes(s, v.noderole, m->task);
     note.text = text;
@@ -165,6 +171,8 @@ static int on_result(struct server *s, const struct taskmsg *m)
         log_err(LOG_WARN, "result.refused", &e);
         return 0;
     }
+    if (current && ev.flag == OUTCOME_OK)
+        cluster_machine_made(s, m->task);
     if (!anneal_attempt_open(s->engine, m->task, m->attempt) || m->outcome == OUTCOME_AGAIN)
         lease_drop(s->lease, m->task, m->attempt);
     attemptlog_ended(s, m->task, m->attempt);
@@ -446,5 +454,6 @@ void dispatch_beat(void *arg)
         i--;
         dispatch_capacity(s);
     }
+    cluster_beat(s);
     dispatch_inbox(s);
 }

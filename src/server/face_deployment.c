@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "server/clusters.h"
 #include "server/deploy.h"
 
 /* Depth of a deployment, the root being 1. */
@@ -56,16 +57,8 @@ static int parent_of(struct server *s, const struct server_call *c, uint32_t *re
     return 0;
 }
 
-int server_deployment_create(struct server *s, const struct server_call *c, struct server_reply *r,
-                             struct err *e)
+int face_deployment_name(const struct server *s, struct str name, struct err *e)
 {
-    struct str name = face_body_text(c, "name");
-    struct commit_meta *meta = commit_meta(s->commit);
-    uint32_t parent = 0;
-    SCOPED_BUF(body);
-    int rc = server_writable(s, e);
-    if (rc < 0)
-        return rc;
     if (!text_is_name(name)) {
         err_set(e, ERR_INVALID, "\"%.*s\" is not a name for a deployment",
                 (int)(name.n < 64 ? name.n : 64), name.n ? name.s : "");
@@ -77,10 +70,15 @@ int server_deployment_create(struct server *s, const struct server_call *c, stru
         err_set(e, ERR_EXISTS, "there is a deployment %s already", name.s);
         return err_at(e, "/name");
     }
-    if ((rc = parent_of(s, c, &parent, e)) < 0)
-        return rc;
-    body_write(&body, c->mem, face_body_text(c, "description"));
-    struct row_deployment row = {.id = meta->next_deployment++,
+    return 0;
+}
+
+uint32_t face_deployment_make(struct server *s, const struct server_call *c, struct str name,
+                              uint32_t parent, struct str description)
+{
+    SCOPED_BUF(body);
+    body_write(&body, c->mem, description);
+    struct row_deployment row = {.id = commit_meta(s->commit)->next_deployment++,
                                  .tenant = c->who->tenant,
                                  .realm = 1,
                                  .name = name,
@@ -91,8 +89,21 @@ int server_deployment_create(struct server *s, const struct server_call *c, stru
     commit_row(s->commit, ROWS_DEPLOYMENT, ROW_INSERT, &row);
     inventory_add_deployment(&s->inv, &row);
     face_deployment_changed(s, c, row.id, "created");
-    r->body = view_deployment(s, c->mem, row.id);
-    r->rev = row.rev;
+    return row.id;
+}
+
+int server_deployment_create(struct server *s, const struct server_call *c, struct server_reply *r,
+                             struct err *e)
+{
+    struct str name = face_body_text(c, "name");
+    uint32_t parent = 0;
+    int rc = server_writable(s, e);
+    if (rc < 0 || (rc = face_deployment_name(s, name, e)) < 0 ||
+        (rc = parent_of(s, c, &parent, e)) < 0)
+        return rc;
+    uint32_t id = face_deployment_make(s, c, name, parent, face_body_text(c, "description"));
+    r->body = view_deployment(s, c->mem, id);
+    r->rev = s->inv.deployments.at[id].rev;
     r->location = arena_printf(c->mem, "/v1/deployments/%s", name.s);
     r->group = commit_open_group(s->commit);
     return 0;
@@ -202,13 +213,10 @@ static int in_the_way(struct server *s, const struct server_call *c, uint32_t id
     return 0;
 }
 
-int server_deployment_delete(struct server *s, const struct server_call *c, struct server_reply *r,
-                             struct err *e)
+int face_deployment_drop(struct server *s, const struct server_call *c, uint32_t id, struct err *e)
 {
-    uint32_t id;
-    int rc = named(s, c, &id, e);
-    if (rc < 0 || (rc = in_the_way(s, c, id, e)) < 0 ||
-        (rc = deploy_stages_remove(s, c, id, e)) < 0)
+    int rc = in_the_way(s, c, id, e);
+    if (rc < 0 || (rc = deploy_stages_remove(s, c, id, e)) < 0)
         return rc;
     struct row_deployment row = {.id = id};
     commit_row(s->commit, ROWS_DEPLOYMENT, ROW_DELETE, &row);
@@ -217,6 +225,21 @@ int server_deployment_delete(struct server *s, const struct server_call *c, stru
     overlays_forget(s->overlays, id);
     s->inv.deployments.at[id].gone = true;
     strmap_del(&s->inv.deployment_by_name, str_of(s->inv.deployments.at[id].name));
+    return 0;
+}
+
+int server_deployment_delete(struct server *s, const struct server_call *c, struct server_reply *r,
+                             struct err *e)
+{
+    uint32_t id;
+    int rc = named(s, c, &id, e);
+    if (rc >= 0 && cluster_get(s, id)) {
+        err_set(e, ERR_CONFLICT, "deployment %s is a cluster", s->inv.deployments.at[id].name);
+        return err_hint(e, "`anneal cluster delete %s` deletes it with its machines",
+                        s->inv.deployments.at[id].name);
+    }
+    if (rc < 0 || (rc = face_deployment_drop(s, c, id, e)) < 0)
+        return rc;
     r->group = commit_open_group(s->commit);
     return 0;
 }

@@ -160,6 +160,7 @@ static void inventory_add_def(struct inventory *v, uint32_t id, const struct row
                                       .type = xstrdup(value_as_text(value_get(body, "type"), "")),
                                       .params = body_part(body, "params"),
                                       .tests = body_part(body, "tests"),
+                                      .returns = body_part(body, "returns"),
                                       .no_op = value_as_bool(value_get(body, "no_op"), false),
                                       .role = inventory_role(v, r->role),
                                       .jig = r->jig,
@@ -396,6 +397,7 @@ void inventory_done(struct inventory *v)
         free(v->defs.at[i].type);
         free(v->defs.at[i].params);
         free(v->defs.at[i].tests);
+        free(v->defs.at[i].returns);
     }
     for (size_t i = 0; i < v->operations.n; i++) {
         free(v->operations.at[i].kind);

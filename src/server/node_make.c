@@ -137,12 +137,34 @@ void node_machines_load(struct server *s)
             u64map_put(&s->inv.node_by_machine, v.machine, id);
 }
 
+int node_make_bare(struct server *s, const struct server_call *c, const char *name, uint32_t home,
+                   const struct value *body, uint32_t *ret_id, struct err *e)
+{
+    uint32_t id = anneal_node_end(s->engine);
+    int rc = engine_add(s, c, name, body, e);
+    if (rc < 0)
+        return rc;
+    inventory_add_node(&s->inv, id, str_of(name));
+    node_body_put(s, c, id, home, body, ROW_INSERT);
+    *ret_id = id;
+    return 0;
+}
+
+void node_unmake(struct server *s, const struct server_call *c, uint32_t id)
+{
+    struct event gone = {.kind = EVENT_NODE_GONE, .id = id};
+    struct commit_note note = server_note(c, NULL);
+    struct err unread;
+    (void)server_apply(s, &gone, &note, NULL, &unread);
+    inventory_drop_node(&s->inv, id);
+}
+
 int node_make(struct server *s, const struct server_call *c, const char *name,
               const struct value *body, uint32_t *ret_id, struct err *e)
 {
     const char *machine = value_as_text(value_get(body, "machine_id"), NULL);
     const char *boot = value_as_text(value_get(body, "boot_id"), NULL);
-    uint32_t home = SYSTEM, id = anneal_node_end(s->engine);
+    uint32_t home = SYSTEM, id = 0;
     struct bind_request req = {.deployment = SYSTEM};
     SCOPED(plan) *plan = NULL;
     int rc = 0;
@@ -157,18 +179,12 @@ int node_make(struct server *s, const struct server_call *c, const char *name,
         return err_hint(e, "change it with `anneal node set %s`", name);
     }
     if ((rc = default_plan(s, c, name, body, &req, &plan, e)) < 0 ||
-        (rc = engine_add(s, c, name, body, e)) < 0)
+        (rc = node_make_bare(s, c, name, home, body, &id, e)) < 0)
         return rc;
-    inventory_add_node(&s->inv, id, str_of(name));
-    node_body_put(s, c, id, home, body, ROW_INSERT);
     if (plan)
         rc = bind_defaults(s, c, name, &req, plan, e);
     if (rc < 0) { /* a hook would not have it: then there is no node either */
-        struct event gone = {.kind = EVENT_NODE_GONE, .id = id};
-        struct commit_note note = server_note(c, NULL);
-        struct err unread;
-        (void)server_apply(s, &gone, &note, NULL, &unread);
-        inventory_drop_node(&s->inv, id);
+        node_unmake(s, c, id);
         return rc;
     }
     if (machine || boot)

@@ -233,6 +233,8 @@ static void forget(struct server *s)
         free(s->inbox.at[i]);
     vec_clear(&s->inbox);
     s->commit = NULL;
+    clusters_free(s->clusters);
+    s->clusters = NULL;
     deploys_free(s->deploys);
     s->deploys = NULL;
     s->engine = NULL;
@@ -294,6 +296,9 @@ int server_restore(struct server *s, struct err *e)
         return r;
     s->overlays = overlays_new(overlay_row, s);
     if ((r = overlays_load(s->overlays, s->store, e)) < 0)
+        return r;
+    s->clusters = clusters_new();
+    if ((r = clusters_load(s, e)) < 0)
         return r;
     s->deploys = deploys_new();
     if ((r = deploys_load(s, e)) < 0)

@@ -157,6 +157,11 @@ bool server_is_ready(struct server *s);
     X(deployment_tasks_set)                                                                        \
     X(deployment_tasks_versions)                                                                   \
     X(deployment_tasks_diff)                                                                       \
+    X(cluster_list)                                                                                \
+    X(cluster_create)                                                                              \
+    X(cluster_get)                                                                                 \
+    X(cluster_patch)                                                                               \
+    X(cluster_operate)                                                                             \
     X(deployment_deploy)                                                                           \
     X(deployment_graph)                                                                            \
     X(noderole_list)                                                                               \

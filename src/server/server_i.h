@@ -57,6 +57,7 @@ struct inv_lens { /* model/lens.h; by id in `lens_by_id` */
 struct inv_def {
     char *name;
     char *type, *params, *tests; /* of its body: what runs it, with what, and what tests it */
+    char *returns;               /* and which keys of what it returns are its node's; "": none */
     uint32_t role, jig;
     uint64_t digest, timeout_ms;
     uint8_t repeat, no_op;
@@ -185,6 +186,7 @@ struct server {
     struct desire *desire; /* what is wanted */
     struct hooks *hooks;
     struct overlays *overlays;  /* what lies over the task graphs of the catalog */
+    struct clusters *clusters;  /* clusters.h */
     struct deploys *deploys;    /* deploy.h: what tasks of graphs saw */
     struct data *data;          /* what can be made again of all this, for runs to see */
     struct catalog *catalog;    /* the newest generation; NULL: none loaded yet */
@@ -331,6 +333,10 @@ void node_body_leave(struct server *s, const struct server_call *c, uint32_t id,
 /* node_make.c: a node with its default roles, whole or not at all */
 int node_make(struct server *s, const struct server_call *c, const char *name,
               const struct value *body, uint32_t *ret_id, struct err *e);
+/* One that nobody has seen yet, without any role; its name is known to be free.  And back. */
+int node_make_bare(struct server *s, const struct server_call *c, const char *name, uint32_t home,
+                   const struct value *body, uint32_t *ret_id, struct err *e);
+void node_unmake(struct server *s, const struct server_call *c, uint32_t id);
 /* It answered: as this machine, in this boot (either may be NULL). */
 int node_seen(struct server *s, const struct server_call *c, uint32_t id, const char *machine,
               const char *boot, struct err *e);
@@ -418,6 +424,11 @@ int face_operation_add(struct server *s, const struct server_call *c, const char
 /* Told in the journal: "created", "proposed", "committed" ... */
 void face_deployment_changed(struct server *s, const struct server_call *c, uint32_t id,
                              const char *what);
+/* Is it a name that a deployment can get?  One made; one without anything in it removed. */
+int face_deployment_name(const struct server *s, struct str name, struct err *e);
+uint32_t face_deployment_make(struct server *s, const struct server_call *c, struct str name,
+                              uint32_t parent, struct str description);
+int face_deployment_drop(struct server *s, const struct server_call *c, uint32_t id, struct err *e);
 int face_plan_room(const struct server *s, const struct plan *plan, struct err *e);
 /* One plan, whole or not at all, as an operation of its own or, without a kind, of the standing
  * one. */

@@ -40,7 +40,43 @@ if [ -d "${ANNEAL_TEST_DATA:-$top/../shared}/data/fuel" ]; then
     is "$rc" 0 "and sound"
     has "$out" "graph default: 6 stages, 11 groups, 187 tasks" "graph by graph"
 fi
+mkdir -p "$work/coopr-src"
+cat >"$work/coopr-src/web.json" <<'END'
+{"name": "web", "dependencies": {"runtime": {"uses": ["cache"]}},
+ "provisioner": {"actions": {"start": {"type": "shell", "fields": {"script": "echo up"}},
+                             "stop": {"type": "chef-solo", "fields": {"run_list": "recipe[web]"}}}}}
+END
+cat >"$work/coopr-src/small.json" <<'END'
+{"name": "small", "providermap": {"acme": {"flavor": "s", "cost": "0.05", "ram": "2"}}}
+END
+cat >"$work/coopr-src/acme.json" <<'END'
+{"name": "acme", "providertype": "fog", "provisioner": {"region": "east"}}
+END
+cat >"$work/coopr-src/shop.json" <<'END'
+{"name": "shop", "defaults": {"services": ["web"], "provider": "acme", "hardwaretype": "small"}, "label": "x"}
+END
+run anneal import coopr "$work/coopr-src" "$work/coopr"
+is "$rc" 0 "entities of Coopr are imported"
+has "$out" "web.json:1: fault: web: uses cache, which no service is or provides" "what they lack is told"
+has "$out" "shop.json:1: left out: shop: label" "and what has no equal"
+has "$out" "imported 1 template, 1 service, 1 hardware type, 0 images and 1 provider of 4 files" "and all is counted"
+run anneal lint "$work/coopr"
+is "$rc" 0 "the result is sound"
+run anneal import coopr "$work/coopr-src" "$work/coopr-json" -o json
+is "$(printf '%s' "$out" | jq -c '.counts | [.templates, .roles, .providers]')" "[1,1,1]" "in JSON, with counts"
+if [ -d "${ANNEAL_TEST_DATA:-$top/../shared}/data/coopr/current" ]; then
+    run anneal import coopr "${ANNEAL_TEST_DATA:-$top/../shared}/data/coopr/current" "$work/coopr-all"
+    is "$rc" 0 "all that was published of Coopr is imported"
+    has "$out" "imported 15 templates, 53 services, 5 hardware types, 11 images and 8 providers" "all of it"
+    run anneal lint "$work/coopr-all"
+    is "$rc" 0 "and sound"
+fi
 start || skip_all "no server"
+run anneal catalog load "$work/coopr"
+is "$rc" 0 "a server loads what came of Coopr"
+anneal -q node add n2.t --available --alive alive
+run anneal deployment bind system web=n2.t --wait
+is "$rc" 0 "a service is bound, and its script runs"
 run anneal catalog load "$work/dst"
 is "$rc" 0 "a server loads it"
 anneal -q node add n1.t --available --alive alive

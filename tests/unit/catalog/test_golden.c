@@ -8,6 +8,7 @@
 #include "tap.h"
 
 #include "catalog_files.h"
+#include "kinds_write.h"
 
 #include "base/json.h"
 #include "model/plan.h"
@@ -71,6 +72,10 @@ static void action_write(struct buf *b, const struct catalog *c, const struct ca
                    (unsigned long long)t->backoff_ms,
                    t->flags & DEF_F_TAKES_DOWN ? ", takes down" : "",
                    t->flags & DEF_F_SURVIVES_REBOOT ? ", survives reboot" : "");
+        if ((t->flags | s->flags) & DEF_F_LASTING)
+            buf_puts(b, ", lasting");
+        for (uint32_t k = 0; k < t->n_returns; k++)
+            buf_printf(b, ", returns %s", t->returns[k].s);
         for (uint32_t k = 0; k < t->n_pools; k++)
             buf_printf(b, ", pool %s", c->pools[t->pools[k]].name.s);
         for (uint32_t k = 0; k < s->n_after; k++)
@@ -148,6 +153,7 @@ static void role_write(struct buf *b, const struct catalog *c, const struct cata
     wants_write(b, c, "uses", r->uses, r->n_uses);
     names_write(b, c, "provides", r->provides, r->n_provides);
     names_write(b, c, "conflicts", r->conflicts, r->n_conflicts);
+    service_write(b, r);
     attributes_write(b, r->attribute_list, r->n_attributes);
     reads_write(b, c, r);
     hooks_write(b, r->hooks);
@@ -190,6 +196,7 @@ static void catalog_write(struct buf *b, const struct catalog *c)
     buf_puts(b, "\nroles:\n");
     for (uint32_t i = 0; i < c->n_roles; i++)
         role_write(b, c, &c->roles[c->order[i]]);
+    kinds_write(b, c);
 }
 
 static bool file_write(const char *path, struct str text)

@@ -102,6 +102,7 @@ static const struct {
     {"plan", NULL, "plan . --nodes nodes.yaml", 2},
     {"import", "crowbar", "import crowbar . imported", 2}, /* nor has it a barclamp */
     {"import", "fuel", "import fuel . imported", 2},       /* nor a task */
+    {"import", "coopr", "import coopr . imported", 2},     /* nor a service */
     {"worker", "list", "worker list", 0},
     {"token", "list", "token list", 0},
     {"token", "add", "token add ci", 0},

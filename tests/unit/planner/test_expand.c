@@ -149,6 +149,42 @@ static void test_strategies(void)
     catalog_unref(c);
 }
 
+/* A role with phases is bound like any other, and its tasks know what they are. */
+static void test_service(void)
+{
+    struct catalog *c = fake_catalog("barclamp: t\n"
+                                     "tasks: [{name: both}]\n"
+                                     "roles:\n"
+                                     "  - name: db\n"
+                                     "    jig: shell\n"
+                                     "    requires: {run: [db2]}\n"
+                                     "    actions:\n"
+                                     "      start: [both, {name: go, returns: [port, url]}]\n"
+                                     "      configure: [both]\n"
+                                     "      install: [{name: put}, {name: get, lasting: false}]\n"
+                                     "      stop: [{name: halt}]\n"
+                                     "  - {name: db2, jig: shell, actions: {start: [both]}}\n");
+    struct fake_world w;
+    fake_init(&w, c, 2);
+    struct plan *p = bind(c, &w, "db@1");
+    is_int(p->n_noderoles, 1, "what a service depends on is not bound along");
+    is_int(p->n_tasks, 5, "it converges by the phases that bring it up");
+    static const char *const names[] = {"put", "get", "both", "both", "go"};
+    for (uint32_t i = 0; i < p->n_tasks && i < 5; i++) {
+        const struct plan_task *t = &p->tasks[i];
+        is_text(p->defs[t->def & ~PLAN_NEW].name.s, names[i], "task %u", i);
+        is_int(t->n_deps, i > 0, "task %u waits for the one before", i);
+    }
+    is_int(p->n_defs, 4, "a task of two phases is one definition");
+    is_int(p->defs[0].flags, DEF_F_LASTING, "what is installed lasts");
+    is_int(p->defs[1].flags, 0, "unless the task says otherwise");
+    is_int(p->defs[2].flags, 0, "and what is configured does not");
+    is_text(p->defs[3].body.s, "{\"type\":\"shell\",\"params\":{},\"returns\":[\"port\",\"url\"]}",
+            "what it returns is in the body");
+    plan_free(p);
+    catalog_unref(c);
+}
+
 static void test_definitions(void)
 {
     struct catalog *c = fake_catalog(
@@ -252,6 +288,7 @@ int main(void)
 {
     test_order();
     test_strategies();
+    test_service();
     test_definitions();
     test_tests();
     return tap_done();

@@ -1,0 +1,76 @@
+/* cluster_i.h - an operation on a cluster in the making, shared by cluster_*.c and face_cluster.c */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_CLUSTER_I_H
+#define SERVER_CLUSTER_I_H
+
+#include "base/digest.h"
+#include "base/json.h"
+#include "server/clusters.h"
+
+struct work_role {
+    struct str name;
+    const struct catalog_role *was, *now; /* in the catalogs of both sides; NULL: it has none */
+};
+struct work_cell { /* a role on a node */
+    uint32_t role; /* into work.roles */
+    bool had, has;
+    uint32_t noderole; /* that lives; 0: none */
+    uint8_t target;    /* enum target that it has, then that it is to have */
+    uint16_t done;     /* phases that it has been through */
+};
+struct work_node {
+    const struct cluster_node *was;
+    struct cluster_node *now; /* NULL: it goes */
+    VEC(struct work_cell) cells;
+    uint32_t machine; /* noderole; 0: none lives */
+};
+struct work_steps {
+    struct phase_steps at[PHASE_KIND_COUNT];
+};
+struct cluster_work {
+    struct server *server;
+    struct arena *mem;
+    const struct cluster_ask *ask;
+    struct cluster_look was, now; /* now: as it shall be; nodes without an id are new */
+    VEC(uint32_t) going;          /* into was.nodes, ascending: nodes that are given up */
+    const struct layout_answer *layout; /* NULL: nothing was solved */
+    VEC(uint32_t) made;                 /* nodes, by cluster_enact() */
+    /* cluster_work.c: both sides together */
+    VEC(struct work_role) roles;
+    struct strmap role_at;
+    VEC(struct work_node) nodes;
+    const struct catalog_provider *provider;
+    const struct catalog_role *machine_role;
+    struct work_steps *steps; /* by role; behind them: of machines */
+    struct world world;
+    struct planner_world view;
+    struct phase_service *services;
+    struct phase_node *phase_nodes;
+    struct phase_cluster cluster;
+    struct phase_deps *deps;
+    struct phase_work work;
+    struct phase_graph *graph;
+};
+/* What the cluster is, by the catalog it was made with, and the catalog for what it shall be. */
+int cluster_work_begin(struct cluster_work *w, struct server *s, struct arena *mem,
+                       const struct cluster_ask *ask, struct err *e);
+void cluster_work_done(struct cluster_work *w);
+/* From a request to a layout, in memory.  ERR_REFUSED, with w->layout, if there is none. */
+int cluster_layout(struct cluster_work *w, struct err *e);
+/* To a graph of phases. */
+int cluster_graph(struct cluster_work *w, struct err *e);
+void cluster_graph_drop(struct cluster_work *w); /* to be made once more */
+/* To a plan, for nodes that are made by now; map: what is wanted then. */
+int cluster_plan(struct cluster_work *w, const struct pmap *map, struct phase_plan *ret,
+                 struct err *e);
+/* What a machine is to be: handed to the provider's tasks, and read back from its entry. */
+struct value *cluster_machine_data(struct cluster_work *w, const struct cluster_node *n);
+bool cluster_is_machine(struct str role);
+struct catalog_names cluster_names(struct arena *mem, const struct value *list);
+/* Nodes, plan and head, in the open group; ret_op 0: it came to nothing. */
+int cluster_enact(struct cluster_work *w, const struct server_call *c, uint32_t *ret_op,
+                  struct err *e);
+
+struct value *view_cluster(struct server *s, struct arena *a, const struct cluster *c, bool full);
+
+#endif

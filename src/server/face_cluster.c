@@ -1,0 +1,430 @@
+/* face_cluster.c - requests: clusters made, changed, looked at
+ *
+ * Each operation is the same few steps: what is asked for, what the cluster is, the layout, the
+ * graph; then either shown or done.  Operations of one cluster come one after the other.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "base/text.h"
+#include "planner/phase_write.h"
+#include "server/cluster_i.h"
+#include "template/macro.h"
+
+/* --- what is asked for --- */
+
+static struct str body_name(const struct server_call *c, const char *key)
+{
+    struct str s = value_as_str(value_get(c->body, key));
+    return s.n ? s : (struct str){"", 0};
+}
+
+static int nodes_read(const struct server_call *c, struct cluster_ask *ask, struct err *e)
+{
+    const struct value *v = value_get(c->body, "nodes");
+    if (value_is(v, VALUE_INT)) {
+        ask->nodes_min = ask->nodes_max = (uint32_t)value_as_int(v, 0);
+    } else if (value_is(v, VALUE_MAP)) {
+        ask->nodes_min = (uint32_t)value_as_int(value_get(v, "min"), 1);
+        ask->nodes_max = (uint32_t)value_as_int(value_get(v, "max"), ask->nodes_min);
+    }
+    ask->by = (uint32_t)value_as_int(value_get(c->body, "by"), 0);
+    if (ask->nodes_max >= ask->nodes_min)
+        return 0;
+    err_set(e, ERR_INVALID, "at least %u and at most %u nodes cannot be", ask->nodes_min,
+            ask->nodes_max);
+    return err_at(e, "/nodes");
+}
+
+static int ask_read(const struct server_call *c, enum cluster_verb verb, uint32_t deployment,
+                    struct cluster_ask *ret, struct err *e)
+{
+    *ret = (struct cluster_ask){
+        .verb = verb,
+        .deployment = deployment,
+        .services = cluster_names(c->mem, value_get(c->body, "services")),
+        .name = body_name(c, "name"),
+        .template = body_name(c, "template"),
+        .provider = body_name(c, "provider"),
+        .hardware = body_name(c, "hardware"),
+        .image = body_name(c, "image"),
+        .comparator = body_name(c, "comparator"),
+        .domain = body_name(c, "domain"),
+        .config = value_get(c->body, "config"),
+        .merge = value_as_bool(value_get(c->body, "merge"), true),
+        .restart = value_as_bool(value_get(c->body, "restart"), false),
+        .in_turn = value_as_bool(value_get(c->body, "in_turn"), false),
+        .revision = (uint32_t)value_as_int(value_get(c->body, "revision"), 0),
+        .action = body_name(c, "action"),
+        .max_steps = (uint64_t)value_as_int(value_get(c->body, "max_steps"), 0)};
+    return nodes_read(c, ret, e);
+}
+
+static int cluster_named(struct server *s, const struct server_call *c, const struct cluster **ret,
+                         struct err *e)
+{
+    uint32_t id = inventory_deployment_find(&s->inv, c->id[0]);
+    *ret = cluster_get(s, id);
+    if (*ret)
+        return 0;
+    if (id) {
+        err_set(e, ERR_NOT_FOUND, "deployment %s is no cluster", c->id[0]);
+        return err_hint(e, "`anneal cluster list` shows those there are");
+    }
+    return face_not_found_near(e, "cluster", c->id[0], &s->inv.deployment_by_name);
+}
+
+/* --- the document --- */
+
+/* Macros that cannot be read, or name a service that can never be there, are told here, not when a
+ * task runs. */
+static int config_check(struct cluster_work *w, struct err *e)
+{
+    const struct value *config = value_get(w->now.spec, "config");
+    const struct catalog_template *t;
+    struct strmap known = {0};
+    int rc = cluster_template(w->mem, w->now.spec, &t, e);
+    if (rc < 0 || !config)
+        return rc;
+    struct catalog_names has = cluster_services(w->mem, w->now.spec);
+    for (uint32_t i = 0; i < has.n; i++)
+        strmap_put(&known, has.at[i], 1);
+    for (uint32_t i = 0; i < t->may_services.n; i++)
+        strmap_put(&known, t->may_services.at[i], 1);
+    rc = macro_value_validate(config, t->may_services.n ? &known : NULL, e);
+    strmap_done(&known);
+    if (rc < 0)
+        (void)err_at(e, "/config%s", arena_strdup(w->mem, e->at));
+    return rc;
+}
+
+/* How long a cluster is lent: what was asked for, within what the template allows. */
+static int lease_read(struct cluster_work *w, const struct server_call *c, struct cluster_ask *ask,
+                      struct err *e)
+{
+    const struct catalog_template *t;
+    const char *text = value_as_text(value_get(c->body, "lease"), NULL);
+    int rc = cluster_template(w->mem, w->now.spec, &t, e);
+    if (rc < 0)
+        return rc;
+    ask->lease_ms = t->lease_initial_ms;
+    if (!text)
+        return 0;
+    if (!strcmp(text, "forever"))
+        ask->lease_ms = 0;
+    else if ((rc = text_duration_ms(str_of(text), &ask->lease_ms, e)) < 0)
+        return err_at(e, "/lease");
+    if (!t->lease_initial_ms || (ask->lease_ms && ask->lease_ms <= t->lease_initial_ms))
+        return 0;
+    err_set(e, ERR_REFUSED, "template %s lends for at most %llu s at first",
+            t->kind.name.s, (unsigned long long)t->lease_initial_ms / 1000);
+    return err_at(e, "/lease");
+}
+
+/* --- what it comes to --- */
+
+static struct value *node_names(const struct cluster_work *w, bool going)
+{
+    struct value *list = value_list(w->mem);
+    for (size_t i = 0; going && i < w->going.n; i++)
+        value_add(w->mem, list, value_str(w->mem, w->was.nodes.at[w->going.at[i]].name));
+    for (size_t i = 0; !going && i < w->now.nodes.n; i++)
+        if (!w->now.nodes.at[i].id)
+            value_add(w->mem, list,
+                      value_text(w->mem, arena_printf(w->mem, "new %zu", list->n + (size_t)1)));
+    return list;
+}
+
+static struct value *services_of(struct arena *mem, const struct cluster_look *l,
+                                 const struct cluster_node *n)
+{
+    struct value *list = value_list(mem);
+    for (size_t i = 0; i < n->roles.n; i++)
+        value_add(mem, list, value_str(mem, l->roles.at[n->roles.at[i]].name));
+    return list;
+}
+
+static struct value *plan_value(struct cluster_work *w)
+{
+    struct arena *mem = w->mem;
+    struct value *v = value_map(mem);
+    struct phase_stages stages;
+    phase_stages(w->graph, mem, &stages);
+    value_put_int(mem, v, "tasks", w->graph->n_tasks);
+    value_put_int(mem, v, "joins", w->graph->n_joins);
+    value_put_int(mem, v, "stages", stages.n);
+    return v;
+}
+
+static struct value *difference_value(struct cluster_work *w)
+{
+    struct arena *mem = w->mem;
+    struct value *v = value_map(mem), *changed = value_list(mem);
+    value_set(mem, v, "new_nodes", node_names(w, false));
+    value_set(mem, v, "given_up", node_names(w, true));
+    for (size_t i = 0; i < w->nodes.n; i++) {
+        const struct work_node *n = &w->nodes.at[i];
+        struct value *plus = value_list(mem), *minus = value_list(mem);
+        for (size_t k = 0; n->was && n->now && k < n->cells.n; k++) {
+            const struct work_cell *c = &n->cells.at[k];
+            if (c->has != c->had)
+                value_add(mem, c->has ? plus : minus, value_str(mem, w->roles.at[c->role].name));
+        }
+        if (!plus->n && !minus->n)
+            continue;
+        struct value *one = value_map(mem);
+        value_set(mem, one, "node", value_str(mem, n->was->name));
+        value_set(mem, one, "added", plus);
+        value_set(mem, one, "removed", minus);
+        value_add(mem, changed, one);
+    }
+    value_set(mem, v, "changed", changed);
+    value_put_bool(mem, v, "config",
+                   !value_equal(value_get(w->was.spec, "config"), value_get(w->now.spec, "config")));
+    return v;
+}
+
+/* --- one operation --- */
+
+static int check_idle(struct server *s, const struct cluster *is, struct err *e)
+{
+    struct operation_view v;
+    if (!is->operation || !anneal_operation(s->engine, is->operation, &v) ||
+        v.state != OPERATION_RUNNING)
+        return 0;
+    const char *name = view_deployment_name(s, is->deployment);
+    err_set(e, ERR_CONFLICT, "operation %u (%s) of cluster %s is under way", is->operation,
+            cluster_verb_name(is->verb), name);
+    return err_hint(e, "wait for it (`anneal operation watch %u`), or cancel it", is->operation);
+}
+
+static int answer(struct cluster_work *w, const struct server_call *c, uint32_t op, bool dry,
+                  struct value *difference, struct server_reply *r)
+{
+    struct value *v = value_map(c->mem);
+    const struct cluster *is = cluster_get(w->server, w->now.deployment);
+    value_set(c->mem, v, "operation",
+              op ? view_operation(w->server, c->mem, op) : value_null(c->mem));
+    value_set(c->mem, v, "cluster",
+              is && !dry ? view_cluster(w->server, c->mem, is, true) : value_null(c->mem));
+    value_set(c->mem, v, "layout",
+              w->layout ? layout_answer_value(c->mem, w->layout) : value_null(c->mem));
+    value_set(c->mem, v, "difference", difference);
+    value_set(c->mem, v, "plan", plan_value(w));
+    r->body = v;
+    r->accepted = op != 0;
+    if (!dry)
+        r->group = commit_open_group(w->server->commit);
+    return 0;
+}
+
+static int operate(struct server *s, const struct server_call *c, struct cluster_ask *ask,
+                   struct server_reply *r, struct err *e)
+{
+    bool dry = value_as_bool(value_get(c->body, "dry_run"), false);
+    struct cluster_work w;
+    uint32_t op = 0;
+    int rc = cluster_work_begin(&w, s, c->mem, ask, e);
+    if (rc >= 0)
+        rc = cluster_layout(&w, e);
+    if (rc >= 0 && ask->verb == CLUSTER_CREATE)
+        rc = lease_read(&w, c, ask, e);
+    if (rc >= 0 && ask->verb != CLUSTER_DELETE)
+        rc = config_check(&w, e);
+    /* Made twice if it is done: what it comes to is known before anything changes. */
+    if (rc >= 0)
+        rc = cluster_graph(&w, e);
+    struct value *difference = rc >= 0 ? difference_value(&w) : NULL;
+    if (rc >= 0 && !dry) {
+        cluster_graph_drop(&w);
+        rc = cluster_enact(&w, c, &op, e);
+    }
+    if (rc >= 0)
+        rc = answer(&w, c, op, dry, difference, r);
+    cluster_work_done(&w);
+    return rc;
+}
+
+int server_cluster_create(struct server *s, const struct server_call *c, struct server_reply *r,
+                          struct err *e)
+{
+    struct cluster_ask ask;
+    int rc = server_writable(s, e);
+    if (rc < 0 || (rc = ask_read(c, CLUSTER_CREATE, 0, &ask, e)) < 0 ||
+        (rc = face_deployment_name(s, ask.name, e)) < 0)
+        return rc;
+    rc = operate(s, c, &ask, r, e);
+    if (rc >= 0 && r->accepted)
+        r->location = arena_printf(c->mem, "/v1/clusters/%s", ask.name.s);
+    return rc;
+}
+
+int server_cluster_operate(struct server *s, const struct server_call *c, struct server_reply *r,
+                           struct err *e)
+{
+    struct cluster_ask ask;
+    const struct cluster *is;
+    int verb = cluster_verb_find(str_of(c->id[1]));
+    int rc = server_writable(s, e);
+    if (rc < 0 || (rc = cluster_named(s, c, &is, e)) < 0)
+        return rc;
+    if (verb <= CLUSTER_CREATE) {
+        err_set(e, ERR_NOT_FOUND, "a cluster has no operation \"%s\"", c->id[1]);
+        return err_hint(e, "expand, shrink, add-service, remove-service, configure, start, stop, "
+                           "restart, upgrade, rollback, act or delete");
+    }
+    if ((rc = face_match(c, is->rev, "cluster", c->id[0], e)) < 0 ||
+        (rc = check_idle(s, is, e)) < 0 ||
+        (rc = ask_read(c, (enum cluster_verb)verb, is->deployment, &ask, e)) < 0)
+        return rc;
+    return operate(s, c, &ask, r, e);
+}
+
+/* --- looking --- */
+
+static const char *state_of(const struct server *s, const struct cluster *c)
+{
+    struct operation_view v;
+    if (!anneal_operation(s->engine, c->operation, &v))
+        return "unknown";
+    if (v.state == OPERATION_RUNNING)
+        return c->verb == CLUSTER_DELETE ? "deleting" : "pending";
+    if (v.state == OPERATION_SUCCEEDED || v.state == OPERATION_TOLERATED)
+        return c->verb == CLUSTER_DELETE ? "deleting" : "active";
+    return c->verb == CLUSTER_CREATE || c->verb == CLUSTER_DELETE ? "incomplete" : "inconsistent";
+}
+
+struct value *view_cluster(struct server *s, struct arena *a, const struct cluster *c, bool full)
+{
+    const struct snapshot *head = desire_head(s->desire, c->deployment);
+    struct value *v = value_map(a), *nodes = value_list(a);
+    const struct catalog *cat;
+    struct cluster_look l;
+    struct err e;
+    value_put_text(a, v, "name", view_deployment_name(s, c->deployment));
+    value_put_int(a, v, "id", c->deployment);
+    value_put_text(a, v, "state", state_of(s, c));
+    value_put_text(a, v, "owner", c->owner);
+    value_put_text(a, v, "last", cluster_verb_name(c->verb));
+    value_put_int(a, v, "operation", c->operation);
+    value_put_int(a, v, "revision", head ? head->number : 0);
+    value_put_text(a, v, "created_at", view_time(a, c->created_ms));
+    value_put_text(a, v, "expires_at", view_time(a, c->lease_ms));
+    value_put_int(a, v, "rev", c->rev);
+    if (!head || catalog_generation(s, head->catalog, &cat, &e) < 0 ||
+        cluster_look(&l, s, a, cat, c->deployment, head->root, &e) < 0)
+        return v;
+    const struct value *spec = l.spec;
+    value_set(a, v, "template",
+              value_str(a, value_as_str(value_get(value_get(spec, "template"), "template"))));
+    value_set(a, v, "provider", value_str(a, value_as_str(value_get(spec, "provider"))));
+    value_set(a, v, "services", value_copy(a, value_get(spec, "services")));
+    value_put_int(a, v, "size", (int64_t)l.nodes.n);
+    for (size_t i = 0; full && i < l.nodes.n; i++) {
+        const struct cluster_node *n = &l.nodes.at[i];
+        struct value *one = value_map(a);
+        value_set(a, one, "name", value_str(a, n->name));
+        value_put_int(a, one, "number", n->number);
+        value_set(a, one, "hardware", value_str(a, n->hardware));
+        value_set(a, one, "image", value_str(a, n->image));
+        value_set(a, one, "services", services_of(a, &l, n));
+        value_put_text(a, one, "state", noderole_state_name(view_node_state(s, n->id)));
+        value_add(a, nodes, one);
+    }
+    if (full) {
+        value_set(a, v, "config", value_copy(a, value_get(spec, "config")));
+        value_set(a, v, "nodes", nodes);
+    }
+    cluster_look_done(&l);
+    return v;
+}
+
+int server_cluster_get(struct server *s, const struct server_call *c, struct server_reply *r,
+                       struct err *e)
+{
+    const struct cluster *is;
+    int rc = cluster_named(s, c, &is, e);
+    if (rc < 0)
+        return rc;
+    r->body = view_cluster(s, c->mem, is, true);
+    r->rev = is->rev;
+    r->live = true;
+    return 0;
+}
+
+int server_cluster_list(struct server *s, const struct server_call *c, struct server_reply *r,
+                        struct err *e)
+{
+    const char *state = value_as_text(value_get(c->query, "state"), NULL);
+    struct page p;
+    int rc = page_begin(&p, c, e);
+    if (rc < 0)
+        return rc;
+    const struct cluster *is;
+    for (uint32_t at = 0; (is = cluster_next(s, at)); at = is->deployment)
+        if ((!state || !strcmp(state, state_of(s, is))) && page_wants(&p, is->deployment))
+            page_add(&p, c, view_cluster(s, c->mem, is, false));
+    page_end(&p, c, r);
+    return 0;
+}
+
+/* --- leases --- */
+
+/* Shortening is free; prolonging is by a step at a time and not past what the template allows. */
+static int lease_check(struct server *s, struct arena *mem, const struct cluster *is, uint64_t until,
+                       struct err *e)
+{
+    const struct snapshot *head = desire_head(s->desire, is->deployment);
+    const struct catalog_template *t;
+    const struct catalog *cat;
+    struct cluster_look l;
+    int rc = catalog_generation(s, head->catalog, &cat, e);
+    if (rc < 0 || (rc = cluster_look(&l, s, mem, cat, is->deployment, head->root, e)) < 0)
+        return rc;
+    rc = cluster_template(mem, l.spec, &t, e);
+    cluster_look_done(&l);
+    if (rc < 0 || (until && until <= is->lease_ms))
+        return rc;
+    if (until && until < is->created_ms)
+        return err_set(e, ERR_REFUSED, "a lease cannot end before the cluster was made");
+    if (t->lease_max_ms && (!until || until > is->created_ms + t->lease_max_ms)) {
+        err_set(e, ERR_REFUSED, "template %s lends until %s at most", t->kind.name.s,
+                view_time(mem, is->created_ms + t->lease_max_ms));
+        return err_hint(e, "an earlier time may do");
+    }
+    if (t->lease_max_ms && t->lease_step_ms && until > is->lease_ms + t->lease_step_ms) {
+        err_set(e, ERR_REFUSED, "a lease is prolonged by %llu s at a time",
+                (unsigned long long)t->lease_step_ms / 1000);
+        return err_hint(e, "until %s", view_time(mem, is->lease_ms + t->lease_step_ms));
+    }
+    return 0;
+}
+
+int server_cluster_patch(struct server *s, const struct server_call *c, struct server_reply *r,
+                         struct err *e)
+{
+    const struct value *v = value_get(c->body, "expires_in");
+    const struct cluster *is;
+    uint64_t ms = 0;
+    int rc = server_writable(s, e);
+    if (rc < 0 || (rc = cluster_named(s, c, &is, e)) < 0 ||
+        (rc = face_match(c, is->rev, "cluster", c->id[0], e)) < 0 ||
+        (rc = check_idle(s, is, e)) < 0)
+        return rc;
+    struct cluster now = *is;
+    if (v && strcmp(value_as_text(v, ""), "forever") != 0 &&
+        (rc = text_duration_ms(value_as_str(v), &ms, e)) < 0)
+        return err_at(e, "/expires_in");
+    if (v) {
+        now.lease_ms = ms ? server_wall_ms() + ms : 0;
+        if ((rc = lease_check(s, c->mem, is, now.lease_ms, e)) < 0)
+            return rc;
+        cluster_put(s, &now);
+        face_deployment_changed(s, c, is->deployment, "lease");
+        r->group = commit_open_group(s->commit);
+    }
+    is = cluster_get(s, now.deployment);
+    r->body = view_cluster(s, c->mem, is, true);
+    r->rev = is->rev;
+    return 0;
+}
