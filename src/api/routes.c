@@ -154,6 +154,23 @@ static const struct api_route routes[] = {
  FOR(OPERATE), TAKES("PoolPut"), GIVES("Pool", API_200 | API_201), FLAGS(API_IF_MATCH),
  REFUSES(API_422)},
 
+{API_GET, "/v1/clusters", OP(cluster_list), DOC("clusters", "List clusters"), FOR(READ),
+ LIST_OF("Cluster"), QUERY({"state", "ClusterState", "Only those in this state."})},
+{API_POST, "/v1/clusters", OP(cluster_create),
+ DOC("clusters", "Make a cluster from a template, or see what that would be"), FOR(OPERATE),
+ TAKES("ClusterCreate"), GIVES("ClusterResult", API_200 | API_201 | API_202),
+ REFUSES(API_409 | API_422)},
+{API_GET, "/v1/clusters/{cluster}", OP(cluster_get), DOC("clusters", "Read a cluster"), FOR(READ),
+ GIVES("Cluster", API_200)},
+{API_PATCH, "/v1/clusters/{cluster}", OP(cluster_patch),
+ DOC("clusters", "Prolong or shorten a cluster's lease"), FOR(OPERATE), TAKES("ClusterPatch"),
+ GIVES("Cluster", API_200), FLAGS(API_IF_MATCH), REFUSES(API_409 | API_422)},
+{API_POST, "/v1/clusters/{cluster}/{verb}", OP(cluster_operate),
+ DOC("clusters", "Expand, shrink, add-service, remove-service, configure, start, stop, restart, "
+                 "upgrade, rollback, act or delete"),
+ FOR(OPERATE), TAKES("ClusterOperate"), GIVES("ClusterResult", API_200 | API_202),
+ FLAGS(API_BODY_OPTIONAL), REFUSES(API_409 | API_422)},
+
 {API_GET, "/v1/deployments", OP(deployment_list), DOC("deployments", "List deployments"), FOR(READ),
  LIST_OF("Deployment")},
 {API_POST, "/v1/deployments", OP(deployment_create), DOC("deployments", "Make a deployment"),
@@ -299,6 +316,8 @@ static const struct api_route routes[] = {
 static const struct api_param path_params[] = {
     {"node", "NodeRef", "Name or id of a node."},
     {"deployment", "DeploymentRef", "Name or id of a deployment."},
+    {"cluster", "DeploymentRef", "Name or id of a cluster."},
+    {"verb", "Name", "What is to be done with it."},
     {"role", "Name", "Name of a role."},
     {"barclamp", "Name", "Name of a barclamp."},
     {"jig", "Name", "Name of a jig."},

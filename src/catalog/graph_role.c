@@ -4,7 +4,7 @@
  * a role does nothing by itself and takes any data; a deployment's `deploy` gives its noderoles the
  * tasks of the graph.  Two more come with every catalog that has graphs: `master`, for the node
  * where tasks for the master run, and CATALOG_CARRIER, for tasks on a node that no group of it owns
- * and, without a node, for stages and joins.
+ * and, without a node, for stages and joins.  Those of clusters need the latter as well.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "catalog/catalog.h"
@@ -65,14 +65,15 @@ static void graph_role(struct load *l, struct strmap *known, const char *name,
 void catalog_group_roles(struct load *l)
 {
     struct strmap known = {0};
-    if (l->graphs.n == 0)
+    if (l->graphs.n == 0 && l->providers.n == 0)
         return;
     for (size_t i = 0; i < l->roles.n; i++)
         strmap_put(&known, l->roles.at[i].role.name, i);
     for (size_t i = 0; i < l->vertices.n; i++)
         if (l->vertices.at[i].v.kind == VERTEX_GROUP)
             group_role(l, &known, &l->vertices.at[i]);
-    graph_role(l, &known, CATALOG_MASTER, "where tasks for the master run");
+    if (l->graphs.n)
+        graph_role(l, &known, CATALOG_MASTER, "where tasks for the master run");
     graph_role(l, &known, CATALOG_CARRIER, "tasks of a graph that no group owns");
     strmap_done(&known);
 }

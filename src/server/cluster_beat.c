@@ -1,4 +1,5 @@
-/* cluster_beat.c - what happens to clusters by itself: machines answer, leases end, the deleted go */
+/* cluster_beat.c - what happens to clusters by itself: machines answer, leases end, the deleted go
+ */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/log.h"
 #include "server/cluster_i.h"
@@ -64,8 +65,8 @@ static void lease_over(struct server *s, const struct server_call *call, uint32_
     if (rc < 0)
         log_err(LOG_WARN, "cluster.lease", &e);
     else
-        log_line(LOG_INFO, "cluster.lease",
-                 LOGT("cluster", view_deployment_name(s, deployment)), LOGI("operation", op));
+        log_line(LOG_INFO, "cluster.lease", LOGT("cluster", view_deployment_name(s, deployment)),
+                 LOGI("operation", op));
 }
 
 void cluster_beat(struct server *s)
@@ -78,7 +79,7 @@ void cluster_beat(struct server *s)
     struct server_call call = {.mem = &mem, .who = &nobody};
     if (!clusters_count(s) || server_writable(s, &unread) < 0)
         return;
-    for (uint32_t at = 0; (c = cluster_next(s, at)); ) {
+    for (uint32_t at = 0; (c = cluster_next(s, at));) {
         bool well, over = is_over(s, c, &well);
         at = c->deployment;
         if (c->verb == CLUSTER_DELETE && over && well && !has_nodes(s, at))

@@ -1,7 +1,7 @@
 /* cluster_enact.c - an operation on a cluster is done: nodes, plan and head in one group
  *
- * Until the layout is found and the graph is made nothing has changed.  Then nodes are made, what is
- * wanted of them is bound in a draft, and the plan is applied; whatever refuses on the way takes
+ * Until the layout is found and the graph is made nothing has changed.  Then nodes are made, what
+ * is wanted of them is bound in a draft, and the plan is applied; whatever refuses on the way takes
  * back the nodes, and the deployment if it is new.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -113,8 +113,8 @@ static int nodes_make(struct cluster_work *w, const struct server_call *c, uint3
             continue;
         rc = node_name(w, n, number, e);
         if (rc >= 0)
-            rc = node_make_bare(w->server, c, n->name.s, w->now.deployment, node_body(w, n),
-                                &n->id, e);
+            rc = node_make_bare(w->server, c, n->name.s, w->now.deployment, node_body(w, n), &n->id,
+                                e);
         if (rc >= 0)
             vec_push(&w->made, n->id);
     }
@@ -184,8 +184,8 @@ static int entries_bind(struct cluster_work *w, struct draft *d, struct u64map *
                                                                             : NULL;
             if (machines) {
                 if (!was)
-                    vec_push(&items, ((struct bind_item){n->machine, n->id,
-                                                         cluster_machine_data(w, n)}));
+                    vec_push(&items,
+                             ((struct bind_item){n->machine, n->id, cluster_machine_data(w, n)}));
                 continue;
             }
             for (size_t k = 0; k < n->roles.n; k++) {
@@ -267,7 +267,7 @@ static int plan_apply(struct cluster_work *w, const struct server_call *c, struc
     int class = start_class_find(value_as_text(value_get(c->body, "class"), "normal"));
     const char *kind = arena_printf(w->mem, "cluster-%s", cluster_verb_name(w->ask->verb));
     const char *title = title_of(w);
-    struct face_work work = {kind, title, (enum start_class)class, 0, w->now.deployment, d->map};
+    struct face_work work = {kind, title, (enum start_class) class, 0, w->now.deployment, d->map};
     int rc = cluster_graph(w, e);
     if (rc >= 0)
         rc = cluster_plan(w, d->map, &p, e);

@@ -1,4 +1,5 @@
-/* cluster_i.h - an operation on a cluster in the making, shared by cluster_*.c and face_cluster.c */
+/* cluster_i.h - an operation on a cluster in the making, shared by cluster_*.c and face_cluster.c
+ */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef SERVER_CLUSTER_I_H
 #define SERVER_CLUSTER_I_H
@@ -31,8 +32,8 @@ struct cluster_work {
     struct server *server;
     struct arena *mem;
     const struct cluster_ask *ask;
-    struct cluster_look was, now; /* now: as it shall be; nodes without an id are new */
-    VEC(uint32_t) going;          /* into was.nodes, ascending: nodes that are given up */
+    struct cluster_look was, now;       /* now: as it shall be; nodes without an id are new */
+    VEC(uint32_t) going;                /* into was.nodes, ascending: nodes that are given up */
     const struct layout_answer *layout; /* NULL: nothing was solved */
     VEC(uint32_t) made;                 /* nodes, by cluster_enact() */
     /* cluster_work.c: both sides together */

@@ -38,7 +38,8 @@ static int spec_make(struct cluster_work *w, struct value **ret, struct err *e)
     if (rc < 0)
         return err_at(e, "/template");
     value_set(mem, spec, "template", (struct value *)(uintptr_t)t->body);
-    value_set(mem, spec, "services", names_value(mem, ask->services.n ? ask->services : t->services));
+    value_set(mem, spec, "services",
+              names_value(mem, ask->services.n ? ask->services : t->services));
     spec_text(mem, spec, "provider", ask->provider.n ? ask->provider : t->provider);
     spec_text(mem, spec, "hardware", ask->hardware.n ? ask->hardware : t->hardware);
     spec_text(mem, spec, "image", ask->image.n ? ask->image : t->image);
@@ -182,12 +183,11 @@ static void node_new(struct cluster_work *w, const struct layout_kind *k)
 {
     struct str provider = value_as_str(value_get(w->now.spec, "provider"));
     struct cluster_node *n = vec_add(&w->now.nodes);
-    *n = (struct cluster_node){
-        .machine = str_of(arena_printf(w->mem, "%s.%.*s", CATALOG_MACHINE, (int)provider.n,
-                                       provider.s)),
-        .hardware = k->hardware,
-        .image = k->image,
-        .labels = labels_value(w->mem, k)};
+    *n = (struct cluster_node){.machine = str_of(arena_printf(w->mem, "%s.%.*s", CATALOG_MACHINE,
+                                                              (int)provider.n, provider.s)),
+                               .hardware = k->hardware,
+                               .image = k->image,
+                               .labels = labels_value(w->mem, k)};
     node_fill(w, n, k);
 }
 
@@ -229,8 +229,7 @@ static int refused(struct cluster_work *w, struct err *e)
 {
     const struct layout_answer *a = w->layout;
     if (a->status == SOLVER_LIMIT) {
-        err_set(e, ERR_LIMIT, "no layout was found in %llu steps",
-                (unsigned long long)a->steps);
+        err_set(e, ERR_LIMIT, "no layout was found in %llu steps", (unsigned long long)a->steps);
         return err_hint(e, "allow more with max_steps, or say less: a hardware type, an image");
     }
     err_set(e, ERR_REFUSED, "there is no layout: %s",
@@ -272,7 +271,7 @@ static int solve(struct cluster_work *w, const struct layout_request *more, bool
 
 static int lay_create(struct cluster_work *w, struct err *e)
 {
-    struct value *spec;
+    struct value *spec = NULL;
     const struct catalog_template *t;
     struct layout_request req = {.nodes_min = w->ask->nodes_min, .nodes_max = w->ask->nodes_max};
     int rc = spec_make(w, &spec, e);
@@ -291,14 +290,17 @@ static int lay_resize(struct cluster_work *w, bool grow, struct err *e)
 {
     const struct cluster_ask *ask = w->ask;
     uint32_t have = (uint32_t)w->was.nodes.n;
-    uint32_t to = ask->by ? (grow ? have + ask->by : have > ask->by ? have - ask->by : 0)
+    uint32_t to = ask->by ? (grow             ? have + ask->by
+                             : have > ask->by ? have - ask->by
+                                              : 0)
                           : ask->nodes_max;
     if (grow ? to <= have : to >= have || to == 0)
         return err_set(e, ERR_REFUSED, "the cluster has %s, and %s is not %s",
                        text_count(have, "node").s, to ? text_count(to, "node").s : "none",
-                       grow ? "more" : to ? "less" : "a size");
-    struct layout_request req = {
-        .nodes_min = to, .nodes_max = to, .give_up = grow ? 0 : have - to};
+                       grow ? "more"
+                       : to ? "less"
+                            : "a size");
+    struct layout_request req = {.nodes_min = to, .nodes_max = to, .give_up = grow ? 0 : have - to};
     return solve(w, &req, grow, e);
 }
 
@@ -317,8 +319,9 @@ static int lay_services(struct cluster_work *w, bool add, struct err *e)
     uint32_t n = 0;
     for (uint32_t i = 0; i < ask.n; i++)
         if (named(has, ask.at[i]) == add) {
-            err_set(e, ERR_REFUSED, add ? "service %s is on the cluster already"
-                                        : "service %s is not on the cluster",
+            err_set(e, ERR_REFUSED,
+                    add ? "service %s is on the cluster already"
+                        : "service %s is not on the cluster",
                     ask.at[i].s);
             return err_at(e, "/services/%u", i);
         }

@@ -1,9 +1,9 @@
 /* cluster_payload.c - what tasks told about a node of a cluster
  *
- * Each task that succeeds leaves what it returned under results.<task>; the keys that its definition
- * declares also become part of the node's config, as plain keys.  Nothing that a task returns can
- * take the place of anything else: reserved keys cannot be declared (RFC 08, section 7).  It is kept
- * with the node and goes with it.
+ * Each task that succeeds leaves what it returned under results.<task>; the keys that its
+ * definition declares also become part of the node's config, as plain keys.  Nothing that a task
+ * returns can take the place of anything else: reserved keys cannot be declared (RFC 08, section
+ * 7).  It is kept with the node and goes with it.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
@@ -51,8 +51,8 @@ int cluster_returned(struct server *s, uint32_t task, struct str returns, struct
     const struct value *body = view_json(&mem, cluster_payload(s, t.node).s);
     struct value *declared = NULL;
     struct value *results = part(&mem, body, "results"), *config = part(&mem, body, "config");
-    if (*def->returns && (rc = json_parse(&mem, def->returns, strlen(def->returns), NULL,
-                                          &declared, e)) < 0)
+    if (*def->returns &&
+        (rc = json_parse(&mem, def->returns, strlen(def->returns), NULL, &declared, e)) < 0)
         return rc;
     value_set(&mem, results, def->name, given);
     for (uint32_t i = 0; value_is(declared, VALUE_LIST) && i < declared->n; i++) {

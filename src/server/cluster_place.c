@@ -87,8 +87,7 @@ static int place_service(struct cluster_work *w, size_t node, size_t cell, struc
     const struct work_role *r = &w->roles.at[c->role];
     const struct catalog_role *role = r->now ? r->now : r->was;
     uint16_t phases = w->work.cells[w->work.first[node] + cell] & PHASE_F_SERVICE;
-    uint16_t whole = (c->target == TARGET_STOPPED ? DOWN : UP) &
-                     w->services[c->role].actions;
+    uint16_t whole = (c->target == TARGET_STOPPED ? DOWN : UP) & w->services[c->role].actions;
     *p = (struct phase_place){.noderole = c->noderole,
                               .removed = c->had && !c->has,
                               .absent = !c->noderole && !c->has,
@@ -174,11 +173,10 @@ static int places_make(struct cluster_work *w, const struct pmap *map, struct ph
 static const uint32_t *carriers_of(struct cluster_work *w, uint32_t *ret_n)
 {
     uintptr_t role;
-    const struct id_list *l = strmap_get(&w->server->inv.role_by_name, str_of(CATALOG_CARRIER),
-                                         &role)
-                                  ? inventory_instances(&w->server->inv, (uint32_t)role,
-                                                        w->now.deployment)
-                                  : NULL;
+    const struct id_list *l =
+        strmap_get(&w->server->inv.role_by_name, str_of(CATALOG_CARRIER), &role)
+            ? inventory_instances(&w->server->inv, (uint32_t)role, w->now.deployment)
+            : NULL;
     uint32_t *ids = arena_new(w->mem, uint32_t, l ? l->ids.n : 0);
     *ret_n = 0;
     for (size_t i = 0; l && i < l->ids.n; i++) {

@@ -111,7 +111,9 @@ static void nodes_make(struct cluster_work *w)
         for (size_t k = 0; k < n->cells.n; k++)
             services[k] = n->cells.at[k].role;
         w->phase_nodes[i] = (struct phase_node){
-            .name = n->now && n->now->name.n ? n->now->name : n->was ? n->was->name : str_of("new"),
+            .name = n->now && n->now->name.n ? n->now->name
+                    : n->was                 ? n->was->name
+                                             : str_of("new"),
             .services = services,
             .n_services = (uint32_t)n->cells.n,
             .machine = machine,
@@ -329,8 +331,8 @@ static void cells_find(struct cluster_work *w)
 static bool serves(const struct server *s, uint32_t noderole)
 {
     struct noderole_view v;
-    return noderole && anneal_noderole(s->engine, noderole, &v) &&
-           v.state == NODEROLE_ACTIVE && v.target == TARGET_RUNNING;
+    return noderole && anneal_noderole(s->engine, noderole, &v) && v.state == NODEROLE_ACTIVE &&
+           v.target == TARGET_RUNNING;
 }
 
 /* The table says what the operation is about; what it finds decides the rest: what serves need not

@@ -111,8 +111,10 @@ void cluster_add(struct server *s, const struct server_call *c, const struct clu
 
 void cluster_put(struct server *s, const struct cluster *now)
 {
-    struct cluster *c = cluster_find(s, now->deployment);
-    struct cluster was = *c;
+    struct cluster *c = cluster_find(s, now->deployment), was;
+    if (!c)
+        return;
+    was = *c;
     *c = *now;
     c->owner = was.owner;
     c->sight = was.sight;
@@ -137,6 +139,8 @@ void cluster_drop(struct server *s, uint32_t deployment)
 void cluster_sight_set(struct server *s, uint32_t deployment, struct cluster_sight *v)
 {
     struct cluster *c = cluster_find(s, deployment);
+    if (!c)
+        return;
     cluster_sight_free(c->sight);
     c->sight = v;
 }

@@ -127,13 +127,13 @@ struct cluster_ask {
     uint32_t nodes_min, nodes_max; /* create: so many; expand and shrink: to so many, or by `by` */
     uint32_t by;
     struct str template, provider, hardware, image, comparator, domain; /* "": not said */
-    const struct value *config; /* NULL: not said */
-    bool merge;                 /* config over what there is, else instead of it */
+    const struct value *config;                                         /* NULL: not said */
+    bool merge; /* config over what there is, else instead of it */
     bool restart, in_turn;
-    uint32_t revision;     /* rollback */
-    struct str action;     /* act */
-    struct str name;       /* create */
-    uint64_t lease_ms;     /* create: how long; UINT64_MAX: not said */
+    uint32_t revision; /* rollback */
+    struct str action; /* act */
+    struct str name;   /* create */
+    uint64_t lease_ms; /* create: how long; UINT64_MAX: not said */
     uint64_t max_steps;
 };
 

@@ -42,7 +42,7 @@ void cluster_sight_free(struct cluster_sight *v)
 static void address_add(struct arena *mem, struct value *all, const char *type,
                         const struct value *v)
 {
-    if (value_is(v, VALUE_TEXT) && !value_get(all, type))
+    if (value_is(v, VALUE_STRING) && !value_get(all, type))
         value_set(mem, all, type, value_copy(mem, v));
 }
 
@@ -91,8 +91,8 @@ static struct value *node_value(struct cluster_sight *v, const struct cluster_no
     struct catalog_names names = cluster_names(mem, services);
     *ret = (struct macro_node){.name = n->name,
                                .number = n->number,
-                               .hostname = value_is(hostname, VALUE_TEXT) ? value_as_str(hostname)
-                                                                          : n->name,
+                               .hostname = value_is(hostname, VALUE_STRING) ? value_as_str(hostname)
+                                                                            : n->name,
                                .addresses = at,
                                .n_addresses = addresses->n,
                                .services = names.at,

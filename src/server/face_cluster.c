@@ -116,8 +116,8 @@ static int lease_read(struct cluster_work *w, const struct server_call *c, struc
         return err_at(e, "/lease");
     if (!t->lease_initial_ms || (ask->lease_ms && ask->lease_ms <= t->lease_initial_ms))
         return 0;
-    err_set(e, ERR_REFUSED, "template %s lends for at most %llu s at first",
-            t->kind.name.s, (unsigned long long)t->lease_initial_ms / 1000);
+    err_set(e, ERR_REFUSED, "template %s lends for at most %llu s at first", t->kind.name.s,
+            (unsigned long long)t->lease_initial_ms / 1000);
     return err_at(e, "/lease");
 }
 
@@ -179,8 +179,9 @@ static struct value *difference_value(struct cluster_work *w)
         value_add(mem, changed, one);
     }
     value_set(mem, v, "changed", changed);
-    value_put_bool(mem, v, "config",
-                   !value_equal(value_get(w->was.spec, "config"), value_get(w->now.spec, "config")));
+    value_put_bool(
+        mem, v, "config",
+        !value_equal(value_get(w->was.spec, "config"), value_get(w->now.spec, "config")));
     return v;
 }
 
@@ -371,8 +372,8 @@ int server_cluster_list(struct server *s, const struct server_call *c, struct se
 /* --- leases --- */
 
 /* Shortening is free; prolonging is by a step at a time and not past what the template allows. */
-static int lease_check(struct server *s, struct arena *mem, const struct cluster *is, uint64_t until,
-                       struct err *e)
+static int lease_check(struct server *s, struct arena *mem, const struct cluster *is,
+                       uint64_t until, struct err *e)
 {
     const struct snapshot *head = desire_head(s->desire, is->deployment);
     const struct catalog_template *t;

@@ -13,6 +13,7 @@
 
 #include "base/json.h"
 #include "base/log.h"
+#include "server/clusters.h"
 #include "server/deploy.h"
 #include "server/forecast.h"
 #include "server/pace.h"
