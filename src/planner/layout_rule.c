@@ -339,7 +339,9 @@ static void services_make(struct layouting *x)
         const struct template_rule *r = own ? own : &none;
         const struct catalog_role *role = x->roles[i];
         bool everywhere = own ? r->everywhere : !is_bound(x, i);
-        all[i] = (struct solver_service){.min = r->min,
+        /* Twice bound to be there: to leave it out is the last that is proposed. */
+        uint32_t least = everywhere || r->min ? r->min : 1;
+        all[i] = (struct solver_service){.min = least,
                                          .max = r->max,
                                          .step = r->step,
                                          .everywhere = everywhere,

@@ -345,9 +345,9 @@ static const struct {
       .involved = "hog"},
      "hog is wanted: at least one node has it; hog demands 4 ram; the cluster is to have 1 node; "
      "nodes that exist keep what they have, but for hog; 1 node must stay",
-     "leave hog out"},
-    {"a demand, in two ways at once",
-     {.constraints = "together: [[hog, web]]",
+     "lower what hog demands (4 ram), or offer larger hardware"},
+    {"what nothing less helps is left out",
+     {.constraints = "services: {hog: {hardware: [large]}}",
       .services = "hog,web",
       .min = 1,
       .existing = "[{\"services\":[\"web\"],\"hardware\":\"gift\",\"image\":\"centos\",\"keep\":"
@@ -355,7 +355,7 @@ static const struct {
       .involved = "hog"},
      "hog is wanted: at least one node has it; hog demands 4 ram; the cluster is to have 1 node; "
      "nodes that exist keep what they have, but for hog; 1 node must stay",
-     "lower what hog demands (4 ram), or offer larger hardware"},
+     "leave hog out"},
     {"who conflicts, on one node",
      {.services = "db,rival", .min = 1},
      "db and rival must not share a node: rival says so under \"conflicts\"; db is wanted: at "
