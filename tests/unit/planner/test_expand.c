@@ -182,6 +182,7 @@ static void test_service(void)
     is_text(p->defs[3].body.s, "{\"type\":\"shell\",\"params\":{},\"returns\":[\"port\",\"url\"]}",
             "what it returns is in the body");
     plan_free(p);
+    fake_done(&w);
     catalog_unref(c);
 }
 
