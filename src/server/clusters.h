@@ -159,9 +159,11 @@ void cluster_payload_drop(struct server *s, uint32_t node);
 
 /* --- what tasks see --- */
 
-/* What a task on this node sees besides its layers, as a map; *ret NULL: it is of no cluster. */
-int data_cluster_own(struct server *s, uint32_t deployment, uint32_t node, struct arena *mem,
-                     const struct value **ret, struct err *e);
+/* What a task on this node, of its machine or of a service, sees besides its layers, as a map; *ret
+ * NULL: it is of no cluster. */
+int data_cluster_own(struct server *s, uint32_t deployment, uint32_t node, bool machine,
+                     struct arena *mem, const struct value **ret, struct err *e);
+bool cluster_is_machine(struct str role);
 /* And the document of all nodes, {"nodes": ...}, as canonical JSON; borrowed; "": of no cluster. */
 struct str data_cluster_nodes(struct server *s, uint32_t deployment);
 void cluster_sight_free(struct cluster_sight *v);
