@@ -72,6 +72,7 @@ struct catalog_names cluster_names(struct arena *mem, const struct value *list);
 int cluster_enact(struct cluster_work *w, const struct server_call *c, uint32_t *ret_op,
                   struct err *e);
 
+int cluster_queue_next(struct server *s, uint32_t deployment, struct arena *mem, struct err *e);
 struct value *view_cluster(struct server *s, struct arena *a, const struct cluster *c, bool full);
 
 #endif

@@ -60,7 +60,8 @@ struct cluster {
     char *owner;
     uint64_t created_ms, lease_ms; /* wall clock; lease 0: for ever */
     uint32_t rev, next_number, operation;
-    uint8_t verb; /* enum cluster_verb of its last operation */
+    uint8_t verb;  /* enum cluster_verb of its last operation */
+    char *waiting; /* JSON: a list of requests that wait for its end; NULL: none */
     /* Of memory only: */
     uint32_t told;               /* raised when a task told something about one of its nodes */
     struct cluster_sight *sight; /* data_cluster.c */
@@ -78,6 +79,10 @@ void cluster_add(struct server *s, const struct server_call *c, const struct clu
 /* Its row, with another revision. */
 void cluster_put(struct server *s, const struct cluster *now);
 void cluster_drop(struct server *s, uint32_t deployment);
+/* Takes it over; "": none. */
+void cluster_set_waiting(struct server *s, uint32_t deployment, struct str waiting);
+/* What is wanted of a cluster is the solver's business: ERR_CONFLICT if the deployment is one. */
+int cluster_refuses(const struct server *s, uint32_t deployment, struct err *e);
 
 /* --- what one is --- */
 
