@@ -106,5 +106,5 @@ const char verbs_plan_examples[] =
     "anneal plan ./catalog --nodes nodes.yaml --simulate --fail db/node-2\n"
     "anneal plan ./catalog --nodes nodes.yaml --start netconfig --on compute -o json\n"
     "anneal plan ./catalog --template hadoop --nodes 5 -o stages\n"
-    "anneal plan ./catalog --template hadoop --existing five.json --operation stop";
+    "anneal plan ./catalog --template hadoop --existing five.json --operation restart";
 /* clang-format on */

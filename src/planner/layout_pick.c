@@ -167,9 +167,14 @@ int layout_pick_services(struct layouting *x)
         return err_set(x->e, ERR_TOO_LARGE, "%u services; at most %d", x->services.n,
                        SOLVER_MAX_SERVICES);
     x->roles = arena_new(x->mem, const struct catalog_role *, x->services.n);
-    for (uint32_t i = 0; i < x->services.n && rc >= 0; i++)
-        rc = service_find(x, x->services.at[i], &x->roles[i]);
-    return rc;
+    struct str *names = arena_new(x->mem, struct str, x->services.n);
+    for (uint32_t i = 0; i < x->services.n; i++) {
+        if ((rc = service_find(x, x->services.at[i], &x->roles[i])) < 0)
+            return rc;
+        names[i] = x->roles[i]->name; /* which ends with a NUL */
+    }
+    x->services.at = names;
+    return 0;
 }
 
 static int requires_lacking(struct layouting *x, const struct catalog_role *r,
