@@ -37,6 +37,7 @@ static const struct field cluster_sheet[] = {
     {"owner", "owner", SHOW_TEXT, 0},
     {"created", "created_at", SHOW_TIME, 0},
     {"lent until", "expires_at", SHOW_DUE, 0},
+    {"rev", "rev", SHOW_TEXT, 0},
     {0},
 };
 static const struct field cluster_nodes[] = {

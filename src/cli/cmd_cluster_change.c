@@ -23,7 +23,7 @@ static bool is_given(const struct cli *c, const char *option)
     return verbs_option(c->line.verb, option, strlen(option)) && cli_has(c, option);
 }
 
-static void plain_put(struct cli *c, struct value *body)
+static void fields_put(struct cli *c, struct value *body)
 {
     static const char *const texts[] = {"template",   "provider", "hardware", "image",
                                         "comparator", "domain",   "lease",    "title"};
@@ -83,7 +83,7 @@ static int body_make(struct cli *c, struct value **ret_body, struct err *e)
     struct value *body = value_map(&c->mem);
     struct catalog_names names;
     int rc = 0;
-    plain_put(c, body);
+    fields_put(c, body);
     if (is_given(c, "services")) {
         if ((rc = cli_names(c, "services", &names, e)) < 0)
             return rc;
@@ -139,7 +139,7 @@ static const char *names_joined(struct cli *c, const char *mark, const struct va
     return *all ? arena_printf(&c->mem, "  %s %s", mark, all) : "";
 }
 
-static void changes_say(struct cli *c, const struct value *v)
+static void difference_say(struct cli *c, const struct value *v)
 {
     const struct value *gone = value_get(v, "given_up"), *changed = value_get(v, "changed");
     uint32_t fresh = list_count(v, "new_nodes");
@@ -162,7 +162,7 @@ static void result_say(struct cli *c, const struct value *v)
     if (c->format != OUT_TABLE)
         return;
     layout_say(c, value_get(v, "layout"));
-    changes_say(c, value_get(v, "difference"));
+    difference_say(c, value_get(v, "difference"));
 }
 
 /* "23 tasks in 9 stages, and 2 joins": the progress of an operation counts joins as well. */
@@ -241,7 +241,7 @@ static int change_asked(struct cli *c, const struct value *body, struct err *e)
 
 /* --- verbs --- */
 
-static int nodes_put(struct cli *c, struct value *body, struct err *e)
+static int size_put(struct cli *c, struct value *body, struct err *e)
 {
     uint32_t lo, hi;
     int rc = cli_size_read(c, &lo, &hi, e);
@@ -263,7 +263,7 @@ int cmd_cluster_create(struct cli *c, struct err *e)
         return err_hint(e, "`anneal cluster create NAME --template NAME --nodes N`");
     }
     int rc = body_make(c, &body, e);
-    if (rc || (rc = nodes_put(c, body, e)))
+    if (rc || (rc = size_put(c, body, e)))
         return rc;
     value_put_text(&c->mem, body, "name", cli_arg(c, 0));
     rc = cli_send(c, "POST", "/v1/clusters", body, &v, e);

@@ -166,6 +166,14 @@ cluster lease shop 6d -o json
 is "$(json .name)" shop "as JSON"
 cluster delete shop --dry-run
 has "$out" "  - shop-1000.$node" "what would go with it"
+if command -v script >/dev/null; then # it gives the terminal
+    rc=0
+    echo n | script -qefc "stty cols 100; exec $bin/anneal cluster delete shop" "$work/screen" >/dev/null || rc=$?
+    is "$rc" 6 "on a terminal it asks, and no is no"
+    has "$(tr -d '\r' <"$work/screen")" "  - shop-1006.$node
+delete cluster shop (6 nodes given up, 6 tasks)? [y/N] " "once it has shown what will go"
+    is "$(anneal cluster show shop -o json | jq -r .state)" active "nothing went"
+fi
 cluster delete shop --wait
 is "$rc $(count 'machine delete')" "0 6" "deleted, with its machines"
 gone() { ! "$bin/anneal" cluster show shop; }

@@ -38,6 +38,7 @@ static void test_show(void)
             "owner       ann\n"
             "created     2023-11-14 22:12:20 UTC, 1m00s ago\n"
             "lent until  2023-11-21 22:13:20 UTC, in 7d00h\n"
+            "rev         5\n"
             "\n"
             "nodes\n"
             "NUMBER  NAME             STATE   HARDWARE  IMAGE  SERVICES\n"
