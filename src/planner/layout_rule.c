@@ -162,7 +162,8 @@ static int label_find(struct layouting *x, const struct template_spread *s)
                 "template \"%s\" spreads \"%s\" over \"%s\", for which provider \"%s\" has no "
                 "values",
                 x->t->kind.name.s, s->service.s, s->over.s, p->kind.name.s);
-        return err_hint(x->e, "a provider has `labels: {%s: [...]}`", s->over.s);
+        (void)err_hint(x->e, "a provider has `labels: {%s: [...]}`", s->over.s);
+        return -ERR_REFUSED;
     }
     if (x->values.n > SOLVER_MAX_VALUES)
         return err_set(x->e, ERR_TOO_LARGE, "%u values of label \"%s\"; at most %d", x->values.n,
@@ -401,7 +402,8 @@ static int size_make(struct layouting *x)
             (void)snprintf(most, sizeof most, "%u", t->max_nodes);
         err_set(x->e, ERR_REFUSED, "template \"%s\" is for %u to %s nodes, not for %u",
                 t->kind.name.s, t->min_nodes, most, hi < t->min_nodes ? hi : lo);
-        return err_hint(x->e, "its size is said under \"constraints\"");
+        (void)err_hint(x->e, "its size is said under \"constraints\"");
+        return -ERR_REFUSED;
     }
     x->p.nodes_min = lo > t->min_nodes ? lo : t->min_nodes;
     x->p.nodes_max = hi < t->max_nodes ? hi : t->max_nodes;

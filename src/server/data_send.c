@@ -185,7 +185,9 @@ int data_send_render(struct data_look *l, uint32_t noderole, struct arena *a,
     uint32_t deployment = s->inv.noderoles.at[noderole].deployment;
     int rc = !anneal_noderole(s->engine, noderole, &v) || !v.node
                  ? 0
-                 : data_cluster_own(s, deployment, v.node, a, &cluster, e);
+                 : data_cluster_own(s, deployment, v.node,
+                                    cluster_is_machine(str_of(view_role_name(s, noderole))), a,
+                                    &cluster, e);
     if (rc < 0)
         return rc;
     if (v.node && !cluster && !data_any(s) &&

@@ -145,6 +145,10 @@ plan --nodes 5 --operation expand
 is "$rc" 2 "expand says by how many"
 plan --nodes 5 --add 2
 has "$err" "--add goes with --operation expand" "and nothing else does"
+plan --existing "$work/five.json" --nodes 5
+has "$err" "without --nodes" "a layout has its size"
+plan --existing "$work/five.json" --services web
+has "$err" "without --services" "and its services"
 plan --nodes 5 --graph default
 has "$err" "--graph is about a task graph" "options of task graphs are not for clusters"
 run anneal plan "$shop" --nodes x --services web
