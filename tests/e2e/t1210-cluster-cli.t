@@ -107,6 +107,22 @@ is "$(json '.items[0].state')" inconsistent "which is seen"
 cluster act shop backup --services database --wait
 is "$rc" 0 "and mended"
 
+# --- one after the other
+anneal -q node maintenance "shop-1001.$node" on --note held >/dev/null
+cluster restart shop --services web -o json
+first=$(json .operation.id)
+cluster act shop backup
+is "$rc" 5 "while one is under way another is refused: exit code 5"
+has "$err" "operation $first (restart) of cluster shop is under way" "by name"
+cluster act shop backup --queue
+is "$rc $out" "0 it waits until operation $first has ended well" "or it waits"
+cluster show shop
+has "$out" "waiting     act" "which is seen"
+anneal -q node maintenance "shop-1001.$node" off >/dev/null
+backed_up() { grep -q 'database backup' "$scratch/log" && [ "$(state)" = active ]; }
+until_true 20 backed_up
+ok $? "and comes"
+
 # --- services
 cluster remove-service shop metrics --dry-run
 has "$out" "  ~ shop-1000.$node  - metrics" "what would go, node by node"
