@@ -34,9 +34,11 @@ static const struct field cluster_sheet[] = {
     {"revision", "revision", SHOW_TEXT, 0},
     {"last", "last", SHOW_TEXT, 0},
     {"operation", "operation", SHOW_TEXT, 0},
+    {"waiting", "waiting", SHOW_LIST, 0},
     {"owner", "owner", SHOW_TEXT, 0},
     {"created", "created_at", SHOW_TIME, 0},
     {"lent until", "expires_at", SHOW_DUE, 0},
+    {"rev", "rev", SHOW_TEXT, 0},
     {0},
 };
 static const struct field cluster_nodes[] = {

@@ -23,14 +23,17 @@ static bool is_given(const struct cli *c, const char *option)
     return verbs_option(c->line.verb, option, strlen(option)) && cli_has(c, option);
 }
 
-static void plain_put(struct cli *c, struct value *body)
+static void fields_put(struct cli *c, struct value *body)
 {
     static const char *const texts[] = {"template",   "provider", "hardware", "image",
                                         "comparator", "domain",   "lease",    "title"};
     static const struct {
         const char *option, *key;
     } numbers[] = {{"by", "by"}, {"to", "nodes"}, {"steps", "max_steps"}},
-      flags[] = {{"restart", "restart"}, {"in-turn", "in_turn"}, {"dry-run", "dry_run"}};
+      flags[] = {{"restart", "restart"},
+                 {"in-turn", "in_turn"},
+                 {"queue", "queue"},
+                 {"dry-run", "dry_run"}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (is_given(c, texts[i]))
             value_put_text(&c->mem, body, texts[i], cli_option(c, texts[i]));
@@ -77,13 +80,25 @@ static int config_put(struct cli *c, struct value *body, struct err *e)
     return 0;
 }
 
+/* What waits has no operation yet that could be followed, and what is tried waits for nothing. */
+static int queue_check(struct cli *c, struct err *e)
+{
+    if (!is_given(c, "queue") || (!c->wait && !cli_has(c, "dry-run")))
+        return 0;
+    err_set(e, ERR_INVALID, "--queue does not go with %s", c->wait ? "--wait" : "--dry-run");
+    return err_hint(e, c->wait ? "`anneal operation watch N` follows what is under way"
+                               : "a dry run begins when nothing else is under way");
+}
+
 /* What verbs have in common; *ret_body is theirs to add to. */
 static int body_make(struct cli *c, struct value **ret_body, struct err *e)
 {
     struct value *body = value_map(&c->mem);
     struct catalog_names names;
-    int rc = 0;
-    plain_put(c, body);
+    int rc = queue_check(c, e);
+    if (rc)
+        return rc;
+    fields_put(c, body);
     if (is_given(c, "services")) {
         if ((rc = cli_names(c, "services", &names, e)) < 0)
             return rc;
@@ -139,7 +154,7 @@ static const char *names_joined(struct cli *c, const char *mark, const struct va
     return *all ? arena_printf(&c->mem, "  %s %s", mark, all) : "";
 }
 
-static void changes_say(struct cli *c, const struct value *v)
+static void difference_say(struct cli *c, const struct value *v)
 {
     const struct value *gone = value_get(v, "given_up"), *changed = value_get(v, "changed");
     uint32_t fresh = list_count(v, "new_nodes");
@@ -162,7 +177,7 @@ static void result_say(struct cli *c, const struct value *v)
     if (c->format != OUT_TABLE)
         return;
     layout_say(c, value_get(v, "layout"));
-    changes_say(c, value_get(v, "difference"));
+    difference_say(c, value_get(v, "difference"));
 }
 
 /* "23 tasks in 9 stages, and 2 joins": the progress of an operation counts joins as well. */
@@ -187,8 +202,11 @@ static int result_show(struct cli *c, const struct value *v, struct err *e)
         sentence = arena_printf(&c->mem, "dry run: %s; nothing was changed", plan);
     else if (op)
         sentence = arena_printf(&c->mem, "operation %" PRId64 ": %s", op, plan);
-    else
+    else if (value_is(value_get(v, "plan"), VALUE_MAP))
         sentence = "nothing had to be done";
+    else
+        sentence = arena_printf(&c->mem, "it waits until operation %" PRId64 " has ended well",
+                                value_as_int(value_at(v, "cluster.operation"), 0));
     return cli_outcome(c, v, "operation.id", sentence, e);
 }
 
@@ -206,11 +224,15 @@ static int change(struct cli *c, const struct value *body, struct err *e)
     return rc ? rc : result_show(c, v, e);
 }
 
-/* Tries it, shows what will go, and asks. */
+/* Tries it, shows what will go, and asks; what that will be of something that may have to wait,
+ * nobody knows. */
 static int change_confirm(struct cli *c, const struct value *body, struct err *e)
 {
     struct value *trial = value_copy(&c->mem, body);
     const struct value *v;
+    if (cli_has(c, "queue"))
+        return cli_confirm(
+            c, arena_printf(&c->mem, "%s cluster %s?", c->line.verb->verb, cli_arg(c, 0)), e);
     value_put_bool(&c->mem, trial, "dry_run", true);
     int rc = cli_send(c, "POST", verb_path(c), trial, &v, e);
     if (rc)
@@ -241,7 +263,7 @@ static int change_asked(struct cli *c, const struct value *body, struct err *e)
 
 /* --- verbs --- */
 
-static int nodes_put(struct cli *c, struct value *body, struct err *e)
+static int size_put(struct cli *c, struct value *body, struct err *e)
 {
     uint32_t lo, hi;
     int rc = cli_size_read(c, &lo, &hi, e);
@@ -263,7 +285,7 @@ int cmd_cluster_create(struct cli *c, struct err *e)
         return err_hint(e, "`anneal cluster create NAME --template NAME --nodes N`");
     }
     int rc = body_make(c, &body, e);
-    if (rc || (rc = nodes_put(c, body, e)))
+    if (rc || (rc = size_put(c, body, e)))
         return rc;
     value_put_text(&c->mem, body, "name", cli_arg(c, 0));
     rc = cli_send(c, "POST", "/v1/clusters", body, &v, e);

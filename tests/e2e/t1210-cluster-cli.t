@@ -107,6 +107,22 @@ is "$(json '.items[0].state')" inconsistent "which is seen"
 cluster act shop backup --services database --wait
 is "$rc" 0 "and mended"
 
+# --- one after the other
+anneal -q node maintenance "shop-1001.$node" on --note held >/dev/null
+cluster restart shop --services web -o json
+first=$(json .operation.id)
+cluster act shop backup
+is "$rc" 5 "while one is under way another is refused: exit code 5"
+has "$err" "operation $first (restart) of cluster shop is under way" "by name"
+cluster act shop backup --queue
+is "$rc $out" "0 it waits until operation $first has ended well" "or it waits"
+cluster show shop
+has "$out" "waiting     act" "which is seen"
+anneal -q node maintenance "shop-1001.$node" off >/dev/null
+backed_up() { grep -q 'database backup' "$scratch/log" && [ "$(state)" = active ]; }
+until_true 20 backed_up
+ok $? "and comes"
+
 # --- services
 cluster remove-service shop metrics --dry-run
 has "$out" "  ~ shop-1000.$node  - metrics" "what would go, node by node"
@@ -166,6 +182,14 @@ cluster lease shop 6d -o json
 is "$(json .name)" shop "as JSON"
 cluster delete shop --dry-run
 has "$out" "  - shop-1000.$node" "what would go with it"
+if command -v script >/dev/null; then # it gives the terminal
+    rc=0
+    echo n | script -qefc "stty cols 100; exec $bin/anneal cluster delete shop" "$work/screen" >/dev/null || rc=$?
+    is "$rc" 6 "on a terminal it asks, and no is no"
+    has "$(tr -d '\r' <"$work/screen")" "  - shop-1006.$node
+delete cluster shop (6 nodes given up, 6 tasks)? [y/N] " "once it has shown what will go"
+    is "$(anneal cluster show shop -o json | jq -r .state)" active "nothing went"
+fi
 cluster delete shop --wait
 is "$rc $(count 'machine delete')" "0 6" "deleted, with its machines"
 gone() { ! "$bin/anneal" cluster show shop; }

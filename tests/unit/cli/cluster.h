@@ -60,7 +60,8 @@ struct fake *cluster_new(void);
 #define CLUSTER_JSON                                                                               \
     "{\"name\":\"shop\",\"id\":9,\"state\":\"active\",\"owner\":\"ann\",\"last\":\"expand\","      \
     "\"operation\":3,\"revision\":2,\"created_at\":\"2023-11-14T22:12:20.000Z\","                  \
-    "\"expires_at\":\"2023-11-21T22:13:20.000Z\",\"rev\":5,\"template\":\"shop\","                 \
+    "\"expires_at\":\"2023-11-21T22:13:20.000Z\",\"rev\":5,\"waiting\":[\"stop\",\"delete\"],"     \
+    "\"template\":\"shop\","                                                                       \
     "\"provider\":\"scratch\",\"services\":[\"db\",\"web\"],\"size\":2,"                           \
     "\"config\":{\"web\":{\"port\":80}},\"nodes\":[{\"name\":\"shop-1000.local\","                 \
     "\"number\":1000,\"hardware\":\"large\",\"image\":\"plain\",\"services\":[\"db\"],"            \

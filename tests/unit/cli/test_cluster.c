@@ -35,9 +35,11 @@ static void test_show(void)
             "revision    2\n"
             "last        expand\n"
             "operation   3\n"
+            "waiting     stop, delete\n"
             "owner       ann\n"
             "created     2023-11-14 22:12:20 UTC, 1m00s ago\n"
             "lent until  2023-11-21 22:13:20 UTC, in 7d00h\n"
+            "rev         5\n"
             "\n"
             "nodes\n"
             "NUMBER  NAME             STATE   HARDWARE  IMAGE  SERVICES\n"
@@ -96,6 +98,7 @@ static const struct {
     {"cluster rollback shop 1", "POST /v1/clusters/shop/rollback", "{\"revision\":1}", DONE},
     {"cluster act shop backup --services db", "POST /v1/clusters/shop/act",
      "{\"services\":[\"db\"],\"action\":\"backup\"}", DONE},
+    {"cluster stop shop --queue", "POST /v1/clusters/shop/stop", "{\"queue\":true}", DONE},
     {"cluster delete shop", "POST /v1/clusters/shop/delete", "{}", DONE},
     {"cluster lease shop 7d", "PATCH /v1/clusters/shop", "{\"expires_in\":\"7d\"}",
      "cluster shop is lent until 2023-11-21 22:13:20 UTC\n"},
@@ -215,6 +218,22 @@ static void test_confirm(void)
     case_done(&c);
 }
 
+static void test_queue(void)
+{
+    static const char route[] = "POST /v1/clusters/shop/delete";
+    struct cli_case c = {.server = cluster_new(), .tty = true, .answers = true, .input = "y\n"};
+    fake_off(c.server, route);
+    fake_on(c.server, route, 202,
+            "{\"operation\":null,\"cluster\":" CLUSTER_JSON
+            ",\"layout\":null,\"difference\":null,\"plan\":null}");
+    is_int(case_run(&c, "cluster delete shop --queue"), 0, "it may have to wait");
+    has_text(c.err, "delete cluster shop? [y/N] ", "it asks");
+    is_int(fake_count(c.server, route), 1, "and tries nothing: what it will be is not known yet");
+    is_text(c.out, "it waits until operation 3 has ended well\n", "and says what it waits for");
+    fake_free(c.server);
+    case_done(&c);
+}
+
 static void test_stale(void)
 {
     struct cli_case c = {.server = cluster_new()};
@@ -290,6 +309,8 @@ static const struct {
     {"cluster shrink shop --by 1 --to 2", "the same in two ways"},
     {"cluster add-service shop a,", "SERVICE a,: names with commas"},
     {"cluster rollback shop 0", "REVISION"},
+    {"cluster stop shop --queue --wait", "--queue does not go with --wait"},
+    {"cluster stop shop --queue -n", "--queue does not go with --dry-run"},
     {"cluster list --state broken", "pending, active, incomplete"},
 };
 
@@ -336,6 +357,7 @@ int main(void)
     test_dry_run();
     test_wait();
     test_confirm();
+    test_queue();
     test_stale();
     test_diff();
     test_lease();
