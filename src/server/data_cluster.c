@@ -194,3 +194,9 @@ struct str data_cluster_nodes(struct server *s, uint32_t deployment)
     struct cluster_sight *v;
     return sight_of(s, deployment, &v, NULL) > 0 ? v->nodes : (struct str){"", 0};
 }
+
+const struct cluster_look *data_cluster_look(struct server *s, uint32_t deployment, struct err *e)
+{
+    struct cluster_sight *v;
+    return sight_of(s, deployment, &v, e) > 0 ? &v->look : NULL;
+}
