@@ -14,7 +14,7 @@
 
 struct cli_env {
     FILE *in, *out, *err;
-    bool out_tty, err_tty;
+    bool in_tty, out_tty, err_tty;
     /* Columns and lines of the terminal; asked before each redraw. */
     void (*size)(void *arg, int *ret_columns, int *ret_lines);
     const char *(*variable)(void *arg, const char *name); /* getenv */

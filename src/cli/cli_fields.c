@@ -69,6 +69,23 @@ static void counts_put(struct buf *b, const struct value *v)
                        (long long)value_as_int(&v->members[i].v, 0), v->members[i].key);
 }
 
+/* What is to come: a lease, say. */
+static void due_put(struct buf *b, enum show show, const char *s, int64_t now_ms)
+{
+    char left[16] = "over";
+    int64_t at = time_parse(s);
+    if (at < 0) {
+        buf_puts(b, s);
+        return;
+    }
+    if (at > now_ms)
+        text_duration_show((uint64_t)(at - now_ms), left);
+    if (show == SHOW_DUE)
+        buf_printf(b, "%.10s %.8s UTC, %s%s", s, s + 11, at > now_ms ? "in " : "", left);
+    else
+        buf_puts(b, left);
+}
+
 static void time_put(struct buf *b, enum show show, const char *s, int64_t now_ms)
 {
     char age[16];
@@ -123,6 +140,8 @@ struct cell field_cell(struct arena *mem, const struct field *f, const struct va
             c.style = STYLE_WARN;
     } else if ((f->show == SHOW_AGE || f->show == SHOW_TIME) && kind == VALUE_STRING) {
         time_put(&b, f->show, v->s, now_ms);
+    } else if ((f->show == SHOW_LEFT || f->show == SHOW_DUE) && kind == VALUE_STRING) {
+        due_put(&b, f->show, v->s, now_ms);
     } else if ((f->show == SHOW_MS || f->show == SHOW_BYTES) && kind == VALUE_INT) {
         number_put(&b, f->show, v);
     } else if (f->show == SHOW_COUNTS && kind == VALUE_MAP) {

@@ -100,6 +100,12 @@ int cli_read_value(struct cli *c, const char *file, const struct value **ret_v, 
 /* The same where it must be a map. */
 int cli_read_data(struct cli *c, const char *file, const struct value **ret_v, struct err *e);
 
+/* --- cli_confirm.c --- */
+/* Asks before something is destroyed: 0 if it shall be.  Where nobody can answer, nobody is asked;
+ * the verb has --yes. */
+bool cli_confirm_wanted(const struct cli *c);
+int cli_confirm(struct cli *c, const char *question, struct err *e);
+
 /* --- cli_assign.c --- */
 /* "listen.port=8080" to {"listen": {"port": 8080}}; what does not read as JSON is a text. */
 int cli_assignment(struct cli *c, const char *text, const struct value **ret_patch, struct err *e);
@@ -202,6 +208,10 @@ void diff_name_say(struct cli *c, const char *mark, const struct value *v, const
 void diff_touched_say(struct cli *c, const char *mark, const struct value *list, const char *home);
 /* What cannot come back. */
 void diff_lost_say(struct cli *c, const struct value *lost);
+
+/* A deployment's difference between two snapshots, each head, proposal or a number; NULL: as the
+ * server has it. */
+int diff_show(struct cli *c, const char *from, const char *to, struct err *e);
 
 /* --- cli_pointer.c --- */
 /* A problem that points into the body of a request then says what it leads to: "web@n1:port". */

@@ -14,28 +14,32 @@
 
 /* --- options --- */
 
-int cli_names(struct cli *c, const char *option, struct catalog_names *ret, struct err *e)
+int cli_names_split(struct cli *c, const char *what, const char *text, struct catalog_names *ret,
+                    struct err *e)
 {
-    size_t room = 0;
+    struct str *names = arena_new(&c->mem, struct str, strlen(text) + 1);
     uint32_t n = 0;
-    for (size_t i = 0; cli_option_at(c, option, i); i++)
-        room += strlen(cli_option_at(c, option, i)) + 1;
-    struct str *names = arena_new(&c->mem, struct str, room);
-    for (size_t i = 0; cli_option_at(c, option, i); i++) {
-        const char *at = cli_option_at(c, option, i);
-        for (;; at++) {
-            struct str name = {at, strcspn(at, ",")};
-            if (!name.n)
-                return err_set(e, ERR_INVALID, "--%s %s: names with commas between, and no blanks",
-                               option, cli_option_at(c, option, i));
-            names[n++] = (struct str){arena_strndup(&c->mem, name.s, name.n), name.n};
-            at += name.n;
-            if (!*at)
-                break;
-        }
+    for (const char *at = text;; at++) {
+        struct str name = {at, strcspn(at, ",")};
+        if (!name.n)
+            return err_set(e, ERR_INVALID, "%s %s: names with commas between, and no blanks", what,
+                           text);
+        names[n++] = (struct str){arena_strndup(&c->mem, name.s, name.n), name.n};
+        at += name.n;
+        if (!*at)
+            break;
     }
     *ret = (struct catalog_names){names, n};
     return 0;
+}
+
+int cli_names(struct cli *c, const char *option, struct catalog_names *ret, struct err *e)
+{
+    const char *all = cli_option_at(c, option, 0);
+    for (size_t i = 1; cli_option_at(c, option, i); i++)
+        all = arena_printf(&c->mem, "%s,%s", all, cli_option_at(c, option, i));
+    *ret = (struct catalog_names){0};
+    return all ? cli_names_split(c, arena_printf(&c->mem, "--%s", option), all, ret, e) : 0;
 }
 
 static int size_wrong(const char *text, struct err *e)
@@ -45,9 +49,9 @@ static int size_wrong(const char *text, struct err *e)
     return -ERR_INVALID;
 }
 
-static int size_read(struct cli_layout *l, struct err *e)
+int cli_size_read(struct cli *c, uint32_t *ret_min, uint32_t *ret_max, struct err *e)
 {
-    const char *text = cli_option(l->c, "nodes"), *dash = text ? strchr(text, '-') : NULL;
+    const char *text = cli_option(c, "nodes"), *dash = text ? strchr(text, '-') : NULL;
     uint64_t lo, hi;
     struct err own;
     if (!text)
@@ -56,10 +60,9 @@ static int size_read(struct cli_layout *l, struct err *e)
     if (text_u64(from, SOLVER_MAX_NODES, &lo, &own) < 0 ||
         text_u64(dash ? str_of(dash + 1) : from, SOLVER_MAX_NODES, &hi, &own) < 0 || lo > hi)
         return size_wrong(text, e);
-    l->sized = true;
-    l->nodes_min = (uint32_t)lo;
-    l->nodes_max = (uint32_t)hi;
-    return 0;
+    *ret_min = (uint32_t)lo;
+    *ret_max = (uint32_t)hi;
+    return 1;
 }
 
 static int existing_read(struct cli_layout *l, struct err *e)
@@ -87,7 +90,8 @@ int cli_layout_read(struct cli *c, struct cli_layout *ret, struct err *e)
         err_set(e, ERR_INVALID, "which template is said with --template NAME");
         return err_hint(e, "`anneal solve CATALOG --template NAME --nodes N`");
     }
-    int rc = size_read(ret, e);
+    int rc = cli_size_read(c, &ret->nodes_min, &ret->nodes_max, e);
+    ret->sized = rc > 0;
     if (rc < 0 || (rc = existing_read(ret, e)) < 0 ||
         (rc = cli_catalog_read(c, &ret->catalog, e)) < 0)
         return rc;
@@ -162,42 +166,54 @@ static const char *cost_text(struct arena *mem, int64_t cost)
     return text;
 }
 
-static bool has_labels(const struct layout_answer *a)
+static bool any_has(const struct value *kinds, const char *key)
 {
-    for (uint32_t i = 0; i < a->n_kinds; i++)
-        if (a->kinds[i].n_labels)
+    for (uint32_t i = 0; i < kinds->n; i++)
+        if (value_get(&kinds->items[i], key))
             return true;
     return false;
 }
 
+void cli_layout_table(struct cli *c, const struct value *kinds)
+{
+    static const struct field always[] = {{"COUNT", "count", SHOW_TEXT, COLUMN_RIGHT},
+                                          {"SERVICES", "services", SHOW_LIST, COLUMN_SHRINK},
+                                          {"HARDWARE", "hardware"},
+                                          {"IMAGE", "image"}},
+                              some[] = {{"COST", "cost", SHOW_TEXT, COLUMN_RIGHT},
+                                        {"LABELS", "labels", SHOW_MAP, 0},
+                                        {"NODES", "nodes"}};
+    struct field fields[8] = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        fields[n++] = always[i];
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        if (any_has(kinds, some[i].path))
+            fields[n++] = some[i];
+    struct value *v = value_map(&c->mem);
+    value_set(&c->mem, v, "items", kinds);
+    cli_print_list(c, v, fields, "hardware", "nodes");
+}
+
 static void table_show(struct cli_layout *l, const struct layout_answer *a)
 {
-    struct field fields[8] = {{"COUNT", "count", SHOW_TEXT, COLUMN_RIGHT},
-                              {"SERVICES", "services", SHOW_LIST, COLUMN_SHRINK},
-                              {"HARDWARE", "hardware"},
-                              {"IMAGE", "image"},
-                              {"COST", "cost", SHOW_TEXT, COLUMN_RIGHT}};
-    size_t n_fields = 5;
-    if (has_labels(a))
-        fields[n_fields++] = (struct field){"LABELS", "labels", SHOW_MAP, 0};
-    if (a->n_existing)
-        fields[n_fields++] = (struct field){"NODES", "nodes", SHOW_TEXT, 0};
     struct arena *mem = &l->c->mem;
-    struct value *list = layout_kinds_value(mem, a->kinds, a->n_kinds), *v = value_map(mem);
+    struct value *list = layout_kinds_value(mem, a->kinds, a->n_kinds);
     uint64_t nodes = 0, gone = 0;
     int64_t cost = 0;
     for (uint32_t i = 0; i < a->n_kinds; i++) {
         const struct layout_kind *k = &a->kinds[i];
         int64_t all = k->cost * k->count;
         value_put_text(mem, &list->items[i], "cost", cost_text(mem, all));
-        value_put_text(mem, &list->items[i], "nodes", k->existing == LAYOUT_NEW ? "new" : "there");
+        if (a->n_existing)
+            value_put_text(mem, &list->items[i], "nodes",
+                           k->existing == LAYOUT_NEW ? "new" : "there");
         nodes += k->count;
         cost += all;
     }
     for (uint32_t i = 0; i < a->n_existing; i++)
         gone += a->given_up[i];
-    value_set(mem, v, "items", list);
-    cli_print_list(l->c, v, fields, "hardware", "nodes");
+    cli_layout_table(l->c, list);
     const char *given = gone ? arena_printf(mem, ", %" PRIu64 " given up", gone) : "";
     cli_say(l->c, "%s%s, cost %s", text_count(nodes, "node").s, given, cost_text(mem, cost));
 }

@@ -20,7 +20,12 @@ struct cli_layout {
 };
 /* Catalog, template, --nodes, --existing. */
 int cli_layout_read(struct cli *c, struct cli_layout *ret, struct err *e);
-/* A list of names with commas between, or said several times; none: none. */
+/* --nodes N or MIN-MAX: 1; 0 if it was not given, and nothing is written. */
+int cli_size_read(struct cli *c, uint32_t *ret_min, uint32_t *ret_max, struct err *e);
+/* Names with commas between; what: "--services" or "SERVICE", for the message. */
+int cli_names_split(struct cli *c, const char *what, const char *text, struct catalog_names *ret,
+                    struct err *e);
+/* The same of an option, which may be said several times; none: none. */
 int cli_names(struct cli *c, const char *option, struct catalog_names *ret, struct err *e);
 /* A request that has --provider, --hardware, --image, --comparator and --steps.  Nodes that exist
  * are taken in turn from the last: the highest number goes first. */
@@ -29,6 +34,9 @@ struct layout_request cli_layout_request(struct cli_layout *l, const struct layo
 /* Solves, warns; entries of the answer are those of `existing` as it was handed in above. */
 int cli_layout_solve(struct cli_layout *l, const struct layout_request *req,
                      struct layout_answer *ret, struct err *e);
+/* Kinds of nodes, as documents of a layout list them, for people.  Columns that none of them has
+ * anything for are left out; "cost" and "nodes" are texts that the caller adds. */
+void cli_layout_table(struct cli *c, const struct value *kinds);
 /* As documents or for people; sets the exit code. */
 void cli_layout_show(struct cli_layout *l, const struct layout_answer *a);
 

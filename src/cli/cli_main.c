@@ -76,6 +76,7 @@ int cli_main(int argc, char **argv, int (*sim)(int argc, char **argv))
         .in = stdin,
         .out = stdout,
         .err = stderr,
+        .in_tty = isatty(0),
         .out_tty = isatty(1),
         .err_tty = isatty(2),
         .size = real_size,

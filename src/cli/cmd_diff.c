@@ -279,17 +279,13 @@ static const char *nothing_to_show(const struct value *from, const struct value 
     return "nothing differs";
 }
 
-int cmd_deployment_diff(struct cli *c, struct err *e)
+int diff_show(struct cli *c, const char *side_from, const char *side_to, struct err *e)
 {
     const struct value *v;
     SCOPED_BUF(path);
-    if (side_check(c, 1, e) || side_check(c, 2, e))
-        return -ERR_INVALID;
     buf_puts(&path, http_path(&c->mem, "/v1/deployments/%s/diff", cli_arg(c, 0)));
-    if (cli_arg(c, 1))
-        http_query(&path, "from", cli_arg(c, 1));
-    if (cli_arg(c, 2))
-        http_query(&path, "to", cli_arg(c, 2));
+    http_query(&path, "from", side_from);
+    http_query(&path, "to", side_to);
     int rc = cli_get(c, path.data, &v, e);
     if (rc || cli_print_data(c, v, "changes.role"))
         return rc;
@@ -310,4 +306,11 @@ int cmd_deployment_diff(struct cli *c, struct err *e)
         (was == now || !was || !now))
         cli_say(c, "  %s", nothing_to_show(from, to));
     return 0;
+}
+
+int cmd_deployment_diff(struct cli *c, struct err *e)
+{
+    if (side_check(c, 1, e) || side_check(c, 2, e))
+        return -ERR_INVALID;
+    return diff_show(c, cli_arg(c, 1), cli_arg(c, 2), e);
 }

@@ -83,6 +83,8 @@ static int operation_check(struct cluster_run *p, struct err *e)
     if (p->asked.n && (p->op == PHASE_OP_EXPAND || p->op == PHASE_OP_SHRINK))
         return err_set(e, ERR_INVALID, "--operation %s is about nodes, not about services",
                        phase_op_name(p->op));
+    if (p->l.given && p->asked.n && p->op == PHASE_OP_CREATE)
+        return err_set(e, ERR_INVALID, "--existing says what the cluster has: without --services");
     if (p->l.given && p->l.sized)
         return err_set(e, ERR_INVALID, "--existing says how many nodes there are: without --nodes");
     if (!p->l.given && !p->l.sized) {

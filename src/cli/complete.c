@@ -135,6 +135,7 @@ static void offer_kind(struct completion *k, enum cli_kind kind, const char *wor
         [KIND_ROLE] = {"/v1/roles", "name"},
         [KIND_BINDING] = {"/v1/roles", "name"},
         [KIND_DEPLOYMENT] = {"/v1/deployments", "name"},
+        [KIND_CLUSTER] = {"/v1/clusters", "name"},
         [KIND_JIG] = {"/v1/jigs", "name"},
         [KIND_POOL] = {"/v1/pools", "name"},
         [KIND_BARCLAMP] = {"/v1/barclamps", "name"},

@@ -41,6 +41,8 @@ enum show {
     SHOW_STATE, /* coloured by its meaning */
     SHOW_AGE,   /* a time: how long ago */
     SHOW_TIME,  /* a time: itself, and how long ago */
+    SHOW_LEFT,  /* a time to come: how long until then, or over */
+    SHOW_DUE,   /* a time to come: itself, and how long until then */
     SHOW_MS,    /* a duration */
     SHOW_BYTES,
     SHOW_LIST,   /* a, b, c */

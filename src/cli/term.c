@@ -203,7 +203,9 @@ enum style term_state_style(const char *state)
         {"refused", STYLE_BAD},     {"PROPOSED", STYLE_DIM},
         {"BLOCKED", STYLE_DIM},     {"PENDING", STYLE_DIM},
         {"SKIPPED", STYLE_DIM},     {"unknown", STYLE_DIM},
-        {"REMOVED", STYLE_DIM},
+        {"REMOVED", STYLE_DIM},     {"active", STYLE_GOOD},
+        {"pending", STYLE_BUSY},    {"deleting", STYLE_BUSY},
+        {"incomplete", STYLE_BAD},  {"inconsistent", STYLE_BAD},
     };
     for (size_t i = 0; i < COUNT(known); i++)
         if (!strcmp(known[i].state, state))

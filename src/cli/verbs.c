@@ -7,6 +7,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/verbs_i.h"
 
+#include "cli/verbs_cluster_i.h"
 #include "cli/verbs_row_i.h"
 
 /* One argument a line reads better than filled lines. */
@@ -265,6 +266,8 @@ const struct cli_verb cli_verbs[] = {
               "commit` then brings about the rest."},
     TASKS_VERBS(deployment, A_DEPL, "/v1/deployments/{deployment}/deployment_tasks",
                 "catalog and of what its barclamps have over it"),
+
+    CLUSTER_ROWS,
 
     {"noderole", "list", "list noderoles", cmd_noderole_list, S,
      .routes = "GET /v1/noderoles",

@@ -31,6 +31,7 @@ enum cli_kind {
     KIND_BINDING, /* ROLE=SELECTOR */
     KIND_OBJECT,  /* KIND/NAME, the kinds being .words; or something shorter */
     KIND_DEPLOYMENT,
+    KIND_CLUSTER,
     KIND_JIG,
     KIND_POOL,
     KIND_BARCLAMP,
@@ -172,6 +173,19 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(deployment_tasks_set)                                                                        \
     X(deployment_tasks_diff)                                                                       \
     X(deployment_tasks_history)                                                                    \
+    X(cluster_list)                                                                                \
+    X(cluster_show)                                                                                \
+    X(cluster_create)                                                                              \
+    X(cluster_expand)                                                                              \
+    X(cluster_shrink)                                                                              \
+    X(cluster_add_service)                                                                         \
+    X(cluster_remove_service)                                                                      \
+    X(cluster_operate)                                                                             \
+    X(cluster_rollback)                                                                            \
+    X(cluster_act)                                                                                 \
+    X(cluster_delete)                                                                              \
+    X(cluster_lease)                                                                               \
+    X(cluster_diff)                                                                                \
     X(noderole_list)                                                                               \
     X(noderole_show)                                                                               \
     X(noderole_data)                                                                               \

@@ -47,8 +47,7 @@ const char verbs_solve_examples[] =
     "anneal solve ./catalog --template hadoop --nodes 5\n"
     "anneal solve ./catalog --template hadoop --nodes 5 -o json >five.json\n"
     "anneal solve ./catalog --template hadoop --existing five.json --nodes 8\n"
-    "anneal solve ./catalog --template hadoop --nodes 3-7 --hardware '*' "
-    "--comparator fewest-nodes";
+    "anneal solve ./catalog --template hadoop --nodes 3-7 --comparator fewest-nodes";
 
 const struct cli_opt verbs_plan_opts[] = {
     OPT("nodes", "FILE|N", KIND_FILE,
@@ -107,6 +106,5 @@ const char verbs_plan_examples[] =
     "anneal plan ./catalog --nodes nodes.yaml --simulate --fail db/node-2\n"
     "anneal plan ./catalog --nodes nodes.yaml --start netconfig --on compute -o json\n"
     "anneal plan ./catalog --template hadoop --nodes 5 -o stages\n"
-    "anneal plan ./catalog --template hadoop --existing five.json --operation restart "
-    "--services zookeeper";
+    "anneal plan ./catalog --template hadoop --existing five.json --operation restart";
 /* clang-format on */

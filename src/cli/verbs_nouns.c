@@ -11,6 +11,7 @@ const struct cli_noun cli_nouns[] = {
     {"node", "machines", "Objects"},
     {"group", "groups of nodes", "Objects"},
     {"deployment", "what runs where", "Objects"},
+    {"cluster", "deployments made from templates, machines and all", "Objects"},
     {"noderole", "one role on one node", "Objects"},
     {"operation", "requests and the work they caused", "Work"},
     {"task", "steps of that work", "Work"},

@@ -1,7 +1,7 @@
 /* verbs_row_i.h - how rows of the table of verbs are written: words, options and arguments that
  * many of them share
  *
- * For verbs.c alone; a table of its own length needs its vocabulary elsewhere.
+ * For verbs.c, and for files that hold what is long of its rows.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef CLI_VERBS_ROW_I_H

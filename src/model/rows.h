@@ -339,7 +339,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, tenant, FIX)                                                                            \
     X(U32, realm, FIX)                                                                             \
     X(TEXT, text, FIX)
-#define ROW_CLUSTER(X) /* of a deployment that was made from a template; id: of the deployment */   \
+#define ROW_CLUSTER(X) /* of a deployment that was made from a template; id: of that */            \
     X(U32, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
     X(U32, realm, FIX)                                                                             \

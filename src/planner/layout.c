@@ -90,6 +90,7 @@ static void layout_fill(struct layouting *x, const struct solver_answer *s, stru
     for (uint32_t i = 0; i < x->p.n_keys; i++)
         goals[i] = goal_of(x, i, s->values[i]);
     a->has_layout = true;
+    a->settled = s->settled;
     a->kinds = kinds;
     a->given_up = s->given_up;
     a->n_existing = x->p.n_existing;
@@ -102,6 +103,16 @@ static void layout_fill(struct layouting *x, const struct solver_answer *s, stru
                     x->comparator->kind.name.s);
 }
 
+/* A minimum that gives way because the service is left out altogether. */
+static bool is_left_out(const struct solver_answer *s, const struct solver_change *c)
+{
+    for (uint32_t i = 0; c->ref.rule == SOLVER_RULE_MIN && c->to == 0 && i < s->n_changes; i++)
+        if (s->changes[i].ref.rule == SOLVER_RULE_REQUIRED &&
+            s->changes[i].ref.index == c->ref.index)
+            return true;
+    return false;
+}
+
 static void reasons_fill(struct layouting *x, const struct solver_answer *s,
                          struct layout_answer *a)
 {
@@ -110,11 +121,11 @@ static void reasons_fill(struct layouting *x, const struct solver_answer *s,
     for (uint32_t i = 0; i < s->n_conflict; i++)
         conflict[i] = layout_why(x, s->conflict[i]);
     for (uint32_t i = 0; i < s->n_changes; i++)
-        changes[i] = layout_remedy(x, &s->changes[i]);
+        if (!is_left_out(s, &s->changes[i]))
+            changes[a->n_relaxation++] = layout_remedy(x, &s->changes[i]);
     a->conflict = conflict;
     a->n_conflict = s->n_conflict;
     a->relaxation = changes;
-    a->n_relaxation = s->n_changes;
     if (!s->irreducible)
         layout_warn(x, "steps ran out: the conflict may name more than it must");
     if (!s->least)

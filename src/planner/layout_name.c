@@ -31,7 +31,8 @@ int layout_node_name(struct buf *b, struct str cluster, uint64_t number, struct 
     SCOPED_BUF(head);
     if (domain.n && !text_is_dns_suffix(domain)) {
         err_set(e, ERR_INVALID, "\"%.*s\" is no domain", (int)domain.n, domain.s);
-        return err_hint(e, "labels of letters, digits and inner hyphens, with dots between");
+        (void)err_hint(e, "labels of letters, digits and inner hyphens, with dots between");
+        return -ERR_INVALID;
     }
     domain = domain.n ? domain : str_of("local");
     buf_putc(&tail, '-');

@@ -52,7 +52,7 @@ static bool compatible(const struct offering *o, struct str name)
 }
 
 /* What the provider has and the template allows, for a hint. */
-static int offers_hint(const struct offering *o)
+static void offers_hint(const struct offering *o)
 {
     SCOPED_BUF(text);
     for (uint32_t i = 0; i < things(o) && text.len < 180; i++) {
@@ -60,7 +60,8 @@ static int offers_hint(const struct offering *o)
         if (t.offer && !t.kind->fault && compatible(o, t.kind->name))
             buf_printf(&text, "%s%s", text.len ? ", " : "", t.kind->name.s);
     }
-    return text.len ? err_hint(o->x->e, "there are %s", text.data) : -(int)o->x->e->code;
+    if (text.len)
+        (void)err_hint(o->x->e, "there are %s", text.data);
 }
 
 static int named_add(struct offering *o, struct str name)
@@ -76,12 +77,14 @@ static int named_add(struct offering *o, struct str name)
     if (o->asked.n && !compatible(o, name) && !str_eq(name, o->otherwise)) {
         err_set(x->e, ERR_REFUSED, "%s \"%s\" is not compatible with template \"%s\"", o->what,
                 t.kind->name.s, x->t->kind.name.s);
-        return offers_hint(o);
+        offers_hint(o);
+        return -ERR_REFUSED;
     }
     if (!t.offer) {
         err_set(x->e, ERR_REFUSED, "provider \"%s\" does not offer %s \"%s\"",
                 x->provider->kind.name.s, o->what, t.kind->name.s);
-        return offers_hint(o);
+        offers_hint(o);
+        return -ERR_REFUSED;
     }
     vec_push(&o->list, ((struct layout_offer){t.kind->name, t.offer, false}));
     return 0;
@@ -138,7 +141,8 @@ static int offering_pick(struct offering *o, uint32_t most, struct layout_offers
     existing_add(o);
     if (o->list.n > most) {
         err_set(o->x->e, ERR_TOO_LARGE, "%zu entries of %s; at most %u", o->list.n, o->field, most);
-        return err_hint(o->x->e, "name one, or list fewer under \"compatibility\"");
+        (void)err_hint(o->x->e, "name one, or list fewer under \"compatibility\"");
+        return -ERR_TOO_LARGE;
     }
     qsort(o->list.at, o->list.n, sizeof *o->list.at, by_name);
     ret->n = (uint32_t)o->list.n;

@@ -167,15 +167,21 @@ int layout_pick_services(struct layouting *x)
         return err_set(x->e, ERR_TOO_LARGE, "%u services; at most %d", x->services.n,
                        SOLVER_MAX_SERVICES);
     x->roles = arena_new(x->mem, const struct catalog_role *, x->services.n);
-    for (uint32_t i = 0; i < x->services.n && rc >= 0; i++)
-        rc = service_find(x, x->services.at[i], &x->roles[i]);
-    return rc;
+    struct str *names = arena_new(x->mem, struct str, x->services.n);
+    for (uint32_t i = 0; i < x->services.n; i++) {
+        if ((rc = service_find(x, x->services.at[i], &x->roles[i])) < 0)
+            return rc;
+        names[i] = x->roles[i]->name; /* which ends with a NUL */
+    }
+    x->services.at = names;
+    return 0;
 }
 
 static int requires_lacking(struct layouting *x, const struct catalog_role *r,
                             const struct catalog_depend *d)
 {
-    const struct catalog_name *name = &x->c->names[d->name_id];
+    const struct catalog_name none = {.role = CATALOG_NONE};
+    const struct catalog_name *name = d->name_id == CATALOG_NONE ? &none : &x->c->names[d->name_id];
     SCOPED_BUF(who);
     if (name->role != CATALOG_NONE)
         buf_puts(&who, x->c->roles[name->role].name.s);
@@ -202,7 +208,7 @@ int layout_pick_requires(struct layouting *x)
     for (uint32_t i = 0; i < x->services.n; i++)
         for (uint32_t k = 0; k < x->roles[i]->n_depends; k++) {
             const struct catalog_depend *d = &x->roles[i]->depends[k];
-            if (d->required && !there[d->name_id])
+            if (d->required && (d->name_id == CATALOG_NONE || !there[d->name_id]))
                 return requires_lacking(x, x->roles[i], d);
         }
     return 0;

@@ -105,6 +105,20 @@ static void apart_make(struct layouting *x)
 
 /* --- ratios and spreads --- */
 
+/* In lowest terms: they are told, and what is reckoned with stays small. */
+static void ratio_push(struct layouting *x, struct solver_ratio *all, struct solver_ratio r)
+{
+    uint32_t a = r.num, b = r.den;
+    while (b) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    r.num /= a;
+    r.den /= a;
+    all[x->p.n_ratios++] = r;
+}
+
 static void ratio_add(struct layouting *x, struct solver_ratio *all, const struct template_rule *r,
                       uint32_t service)
 {
@@ -112,12 +126,11 @@ static void ratio_add(struct layouting *x, struct solver_ratio *all, const struc
     uint32_t of = of_nodes ? SOLVER_NONE : service_of(x, r->ratio_of);
     if (!r->ratio_of.n || (!of_nodes && of == CATALOG_NONE))
         return;
-    if (r->ratio_min.den)
-        all[x->p.n_ratios++] = (struct solver_ratio){service, of, r->ratio_min.num,
-                                                     r->ratio_min.den, false};
-    if (r->ratio_max.den)
-        all[x->p.n_ratios++] = (struct solver_ratio){service, of, r->ratio_max.num,
-                                                     r->ratio_max.den, true};
+    const struct template_fraction least = r->ratio_min, most = r->ratio_max;
+    if (least.den)
+        ratio_push(x, all, (struct solver_ratio){service, of, least.num, least.den, false});
+    if (most.den)
+        ratio_push(x, all, (struct solver_ratio){service, of, most.num, most.den, true});
 }
 
 static void ratios_make(struct layouting *x)
@@ -149,7 +162,8 @@ static int label_find(struct layouting *x, const struct template_spread *s)
                 "template \"%s\" spreads \"%s\" over \"%s\", for which provider \"%s\" has no "
                 "values",
                 x->t->kind.name.s, s->service.s, s->over.s, p->kind.name.s);
-        return err_hint(x->e, "a provider has `labels: {%s: [...]}`", s->over.s);
+        (void)err_hint(x->e, "a provider has `labels: {%s: [...]}`", s->over.s);
+        return -ERR_REFUSED;
     }
     if (x->values.n > SOLVER_MAX_VALUES)
         return err_set(x->e, ERR_TOO_LARGE, "%u values of label \"%s\"; at most %d", x->values.n,
@@ -326,11 +340,13 @@ static void services_make(struct layouting *x)
         const struct template_rule *r = own ? own : &none;
         const struct catalog_role *role = x->roles[i];
         bool everywhere = own ? r->everywhere : !is_bound(x, i);
-        all[i] = (struct solver_service){.min = r->min,
+        /* Twice bound to be there: to leave it out is the last that is proposed. */
+        uint32_t least = everywhere || r->min ? r->min : 1;
+        all[i] = (struct solver_service){.min = least,
                                          .max = r->max,
                                          .step = r->step,
                                          .everywhere = everywhere,
-                                         .required = !everywhere && r->min == 0,
+                                         .required = !everywhere,
                                          .hardware = offers_allowed(&x->hardware, r->hardware),
                                          .images = offers_allowed(&x->images, r->images)};
         if (role->n_demands)
@@ -386,7 +402,8 @@ static int size_make(struct layouting *x)
             (void)snprintf(most, sizeof most, "%u", t->max_nodes);
         err_set(x->e, ERR_REFUSED, "template \"%s\" is for %u to %s nodes, not for %u",
                 t->kind.name.s, t->min_nodes, most, hi < t->min_nodes ? hi : lo);
-        return err_hint(x->e, "its size is said under \"constraints\"");
+        (void)err_hint(x->e, "its size is said under \"constraints\"");
+        return -ERR_REFUSED;
     }
     x->p.nodes_min = lo > t->min_nodes ? lo : t->min_nodes;
     x->p.nodes_max = hi < t->max_nodes ? hi : t->max_nodes;

@@ -201,7 +201,8 @@ int layout_nodes_read(struct arena *mem, const struct value *v, const struct lay
     int rc = 0;
     if (!value_is(list, VALUE_LIST)) {
         err_set(e, ERR_INVALID, "a layout is a list, or a map that has one under \"layout\"");
-        return err_hint(e, "`anneal solve -o json` writes one");
+        (void)err_hint(e, "`anneal solve -o json` writes one");
+        return -ERR_INVALID;
     }
     if (list->n > SOLVER_MAX_ENTRIES)
         return err_set(e, ERR_TOO_LARGE, "%u entries of a layout; at most %d", list->n,

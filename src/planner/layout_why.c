@@ -167,7 +167,12 @@ static void demands_put(struct telling *w, uint32_t service)
 static void ratio_put(struct telling *w, const struct solver_ratio *r)
 {
     const struct layouting *x = w->x;
-    buf_printf(&w->b, "at %s %u/%u as many as ", r->at_most ? "most" : "least", r->num, r->den);
+    buf_printf(&w->b, "at %s ", r->at_most ? "most" : "least");
+    if (r->den > 1)
+        buf_printf(&w->b, "%u/%u ", r->num, r->den);
+    else if (r->num != 1)
+        buf_printf(&w->b, "%u times ", r->num);
+    buf_puts(&w->b, "as many as ");
     if (r->of == SOLVER_NONE)
         buf_puts(&w->b, "there are nodes");
     else
@@ -321,7 +326,7 @@ static void reason_put(struct telling *w, struct solver_ref ref)
         place_spread(w, x->p.spreads[ref.index].service);
         break;
     case SOLVER_RULE_NODES:
-        buf_puts(&w->b, "there are to be ");
+        buf_puts(&w->b, "the cluster is to have ");
         nodes_put(w);
         break;
     case SOLVER_RULE_EXISTING: existing_put(w); break;

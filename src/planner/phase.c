@@ -172,9 +172,9 @@ static void tasks_fill(struct phasing *x)
 {
     struct phase_graph *g = x->g;
     uint32_t v = 0, *base = arena_new(&g->mem, uint32_t, x->c->n_nodes + 1);
-    /* A service has at most two joins for each set. */
+    /* A service has at most two joins for each set; one more stands for all machines. */
     g->vertices = arena_new(&g->mem, struct phase_vertex,
-                            g->n_tasks + 2 * (size_t)SET_COUNT * x->c->n_services);
+                            g->n_tasks + 2 * (size_t)SET_COUNT * x->c->n_services + 1);
     x->found_in = arena_new(&x->mem, uint8_t, g->n_tasks);
     x->waits_as = arena_new(&x->mem, uint8_t, g->n_tasks);
     for (uint32_t node = 0; node < x->c->n_nodes; node++) {
@@ -222,8 +222,13 @@ static uint32_t cell_edges(struct phasing *x, uint32_t node, uint32_t i, uint32_
     uint32_t n = (uint32_t)__builtin_popcount(cell_phases(x, node, i)), end = v + n;
     bool one_by_one = n && cell_in_turn(x, node, i) && is_single(x, service) &&
                       x->c->services[service].strategy == STRATEGY_ONE_BY_ONE;
+    bool told = x->established == PHASE_NIL;
     for (uint32_t at = v; at < end; at++) {
         to->first[at] = to->n;
+        if (!told && x->g->vertices[at].kind >= PHASE_CONFIGURE) {
+            to->deps[to->n++] = x->established;
+            told = true;
+        }
         if (at > v)
             to->deps[to->n++] = at - 1;
         else if (machine != PHASE_NIL)
@@ -358,6 +363,26 @@ static void joins_keep(struct phasing *x)
     g->n_spans = (uint32_t)x->spans.n;
 }
 
+/* One join of the last that each machine goes through before anybody can work on it. */
+static void established_join(struct phasing *x)
+{
+    uint32_t from = (uint32_t)x->waits.n, n = 0;
+    x->established = PHASE_NIL;
+    for (uint32_t node = 0; x->w->established && node < x->c->n_nodes; node++) {
+        uint32_t made = machine_phases(x, node) & (PHASE_F_CREATE | PHASE_F_CONFIRM);
+        if (!made)
+            continue;
+        vec_push(&x->waits, x->g->base[node] + (uint32_t)__builtin_popcount(made) - 1);
+        n++;
+    }
+    if (!n)
+        return;
+    vec_push(&x->joins, ((struct phase_join){PHASE_NIL, PHASE_CONFIRM, false}));
+    vec_push(&x->joining, ((struct phase_joining){PHASE_NIL, from, n}));
+    x->established = x->g->n_tasks + (uint32_t)x->joins.n - 1;
+    x->n_edges += n + (uint64_t)x->g->n_tasks;
+}
+
 static int graph_build(struct phasing *x)
 {
     struct phase_graph *g = x->g;
@@ -377,6 +402,7 @@ static int graph_build(struct phasing *x)
     rc = phase_rules(x);
     if (rc < 0)
         return rc;
+    established_join(x);
     g->n_joins = (uint32_t)x->joins.n;
     g->n = g->n_tasks + g->n_joins;
     joins_keep(x);

@@ -135,6 +135,9 @@ struct phase_work {
     uint16_t *cells;   /* PHASE_F_..., PHASE_F_IN_TURN */
     uint16_t *pulled;  /* by cell: phases that nobody asked for, but what was asked for needs */
     uint16_t *machine; /* by node */
+    /* What services are configured with says where other nodes are: before the first of them is,
+     * all machines that are made are there. */
+    bool established;
 };
 /* Nothing, for this cluster; lives in mem.  ERR_LIMIT. */
 int phase_work_init(struct phase_work *w, const struct phase_cluster *c, struct arena *mem,
@@ -185,7 +188,7 @@ struct phase_vertex {
     bool pulled;            /* nobody asked for it */
 };
 struct phase_join {
-    uint32_t service;
+    uint32_t service; /* PHASE_NIL: all machines that are made */
     uint8_t kind; /* enum phase_kind; PHASE_JOIN: all that the service does in its turn */
     bool before;  /* stands for all that these tasks wait for; else for these tasks */
 };

@@ -164,7 +164,9 @@ static void joins_fill(struct phase_spots *s)
     for (uint32_t j = 0; j < g->n_joins; j++) {
         const struct phase_join *join = &g->joins[j];
         uint32_t v = g->n_tasks + j;
-        struct str service = g->cluster->services[join->service].name;
+        struct str service = join->service == PHASE_NIL
+                                 ? str_of("machines")
+                                 : g->cluster->services[join->service].name;
         const char *name = arena_printf(
             &s->l->mem, "join:%s%s:%.*s", join->before ? "before:" : "",
             join->kind == PHASE_JOIN ? "turn" : phase_kind_name((enum phase_kind)join->kind),

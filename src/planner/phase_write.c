@@ -17,7 +17,7 @@ static void str_put(struct buf *b, struct str s)
 
 static struct str service_name(const struct phase_graph *g, uint32_t service)
 {
-    return g->cluster->services[service].name;
+    return service == PHASE_NIL ? str_of("machines") : g->cluster->services[service].name;
 }
 
 static void join_name(struct buf *b, const struct phase_graph *g, const struct phase_join *j)

@@ -86,5 +86,7 @@ void cluster_beat(struct server *s)
             end(s, &call, at);
         else if (c->verb != CLUSTER_DELETE && over && c->lease_ms && c->lease_ms <= now)
             lease_over(s, &call, at);
+        else if (c->waiting && over && well && cluster_queue_next(s, at, &mem, &unread) < 0)
+            log_err(LOG_WARN, "cluster.queue", &unread);
     }
 }

@@ -69,12 +69,12 @@ int cluster_call_steps(struct cluster_work *w, struct phase_steps *ret_before,
                        struct phase_steps *ret_after, struct err *e);
 /* What a machine is to be: handed to the provider's tasks, and read back from its entry. */
 struct value *cluster_machine_data(struct cluster_work *w, const struct cluster_node *n);
-bool cluster_is_machine(struct str role);
 struct catalog_names cluster_names(struct arena *mem, const struct value *list);
 /* Nodes, plan and head, in the open group; ret_op 0: it came to nothing. */
 int cluster_enact(struct cluster_work *w, const struct server_call *c, uint32_t *ret_op,
                   struct err *e);
 
+int cluster_queue_next(struct server *s, uint32_t deployment, struct arena *mem, struct err *e);
 struct value *view_cluster(struct server *s, struct arena *a, const struct cluster *c, bool full);
 
 #endif

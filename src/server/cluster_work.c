@@ -9,6 +9,7 @@
 #include "server/cluster_i.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     UP = PHASE_F_INSTALL | PHASE_F_CONFIGURE | PHASE_F_INITIALIZE | PHASE_F_START,
@@ -368,6 +369,18 @@ static void cells_settle(struct cluster_work *w)
         }
 }
 
+/* Do texts of the config say where nodes are?  Names are known from the beginning, addresses when
+ * the machines are there. */
+static bool wants_addresses(const struct value *spec)
+{
+    SCOPED_BUF(text);
+    const struct value *config = value_get(spec, "config");
+    if (!config)
+        return false;
+    json_write_canonical(&text, config);
+    return strstr(text.data, "%ip.") || strstr(text.data, "(ip.");
+}
+
 int cluster_graph(struct cluster_work *w, struct err *e)
 {
     union_make(w);
@@ -382,6 +395,7 @@ int cluster_graph(struct cluster_work *w, struct err *e)
         return rc;
     cells_find(w);
     cells_settle(w);
+    w->work.established = wants_addresses(w->now.spec);
     return phase_graph_make(&w->cluster, w->deps, &w->work, &w->graph, e);
 }
 

@@ -40,6 +40,7 @@ void clusters_free(struct clusters *all)
         return;
     for (size_t i = 0; i < all->at.n; i++) {
         free(all->at.at[i].owner);
+        free(all->at.at[i].waiting);
         cluster_sight_free(all->at.at[i].sight);
     }
     for (size_t i = 0; i < all->payloads.n; i++)
@@ -96,7 +97,7 @@ static void row_note(struct server *s, enum row_verb verb, const struct cluster 
                               .next_number = c->next_number,
                               .operation = c->operation,
                               .verb = c->verb,
-                              .waiting = str_of("")};
+                              .waiting = str_of(c->waiting ? c->waiting : "")};
     commit_row(s->commit, ROWS_CLUSTER, verb, &row);
 }
 
@@ -117,6 +118,7 @@ void cluster_put(struct server *s, const struct cluster *now)
     was = *c;
     *c = *now;
     c->owner = was.owner;
+    c->waiting = was.waiting;
     c->sight = was.sight;
     c->told = was.told;
     c->rev = was.rev + 1;
@@ -132,8 +134,30 @@ void cluster_drop(struct server *s, uint32_t deployment)
     commit_row(s->commit, ROWS_CLUSTER, ROW_DELETE, &row);
     u64map_del(&s->clusters->by_deployment, deployment);
     free(c->owner);
+    free(c->waiting);
     cluster_sight_free(c->sight);
     *c = (struct cluster){0};
+}
+
+void cluster_set_waiting(struct server *s, uint32_t deployment, struct str waiting)
+{
+    struct cluster *c = cluster_find(s, deployment);
+    if (!c)
+        return;
+    free(c->waiting);
+    c->waiting = waiting.n ? xstrndup(waiting.s, waiting.n) : NULL;
+    c->rev++;
+    row_note(s, ROW_UPDATE, c, 0);
+    server_touch(s);
+}
+
+int cluster_refuses(const struct server *s, uint32_t deployment, struct err *e)
+{
+    if (!cluster_find(s, deployment))
+        return 0;
+    const char *name = view_deployment_name(s, deployment);
+    err_set(e, ERR_CONFLICT, "deployment %s is a cluster: its layout is solved, not bound", name);
+    return err_hint(e, "`anneal cluster` changes it; `anneal cluster show %s` shows it", name);
 }
 
 void cluster_sight_set(struct server *s, uint32_t deployment, struct cluster_sight *v)
@@ -197,7 +221,8 @@ static int load_cluster(void *arg, enum row_table t, const void *row, struct err
                         .rev = r->rev,
                         .next_number = r->next_number,
                         .operation = r->operation,
-                        .verb = r->verb};
+                        .verb = r->verb,
+                        .waiting = r->waiting.n ? xstrndup(r->waiting.s, r->waiting.n) : NULL};
     cluster_keep(all, &c);
     return 0;
 }

@@ -61,7 +61,8 @@ struct cluster {
     char *owner;
     uint64_t created_ms, lease_ms; /* wall clock; lease 0: for ever */
     uint32_t rev, next_number, operation;
-    uint8_t verb; /* enum cluster_verb of its last operation */
+    uint8_t verb;  /* enum cluster_verb of its last operation */
+    char *waiting; /* JSON: a list of requests that wait for its end; NULL: none */
     /* Of memory only: */
     uint32_t told;               /* raised when a task told something about one of its nodes */
     struct cluster_sight *sight; /* data_cluster.c */
@@ -79,6 +80,10 @@ void cluster_add(struct server *s, const struct server_call *c, const struct clu
 /* Its row, with another revision. */
 void cluster_put(struct server *s, const struct cluster *now);
 void cluster_drop(struct server *s, uint32_t deployment);
+/* Takes it over; "": none. */
+void cluster_set_waiting(struct server *s, uint32_t deployment, struct str waiting);
+/* What is wanted of a cluster is the solver's business: ERR_CONFLICT if the deployment is one. */
+int cluster_refuses(const struct server *s, uint32_t deployment, struct err *e);
 
 /* --- what one is --- */
 
@@ -161,9 +166,11 @@ int cluster_call_params(struct server *s, uint32_t task, struct arena *mem, stru
 
 /* --- what tasks see --- */
 
-/* What a task on this node sees besides its layers, as a map; *ret NULL: it is of no cluster. */
-int data_cluster_own(struct server *s, uint32_t deployment, uint32_t node, struct arena *mem,
-                     const struct value **ret, struct err *e);
+/* What a task on this node, of its machine or of a service, sees besides its layers, as a map; *ret
+ * NULL: it is of no cluster. */
+int data_cluster_own(struct server *s, uint32_t deployment, uint32_t node, bool machine,
+                     struct arena *mem, const struct value **ret, struct err *e);
+bool cluster_is_machine(struct str role);
 /* And the document of all nodes, {"nodes": ...}, as canonical JSON; borrowed; "": of no cluster. */
 struct str data_cluster_nodes(struct server *s, uint32_t deployment);
 /* As it is now, borrowed until the next look.  NULL: it is no cluster, or e says why. */

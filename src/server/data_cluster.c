@@ -159,8 +159,19 @@ static int sight_of(struct server *s, uint32_t deployment, struct cluster_sight 
     return 1;
 }
 
-int data_cluster_own(struct server *s, uint32_t deployment, uint32_t node, struct arena *mem,
-                     const struct value **ret, struct err *e)
+/* Is one of its machines not there yet? */
+static bool some_unknown(const struct cluster_sight *v)
+{
+    struct node_view n;
+    for (size_t i = 0; i < v->look.nodes.n; i++)
+        if (anneal_node(v->look.server->engine, v->look.nodes.at[i].id, &n) &&
+            n.alive == ALIVE_UNKNOWN)
+            return true;
+    return false;
+}
+
+int data_cluster_own(struct server *s, uint32_t deployment, uint32_t node, bool machine,
+                     struct arena *mem, const struct value **ret, struct err *e)
 {
     struct cluster_sight *v;
     const struct value *config;
@@ -172,9 +183,16 @@ int data_cluster_own(struct server *s, uint32_t deployment, uint32_t node, struc
     const struct value *spec = v->look.spec, *told = view_json(mem, cluster_payload(s, node).s);
     const struct value *mine = value_get(told, "config"), *results = value_get(told, "results");
     const struct value *as_written = value_get(spec, "config");
-    rc = macro_value_expand(mem, as_written ? as_written : value_map(mem), v->macros, (uint32_t)at,
-                            &config, e);
-    if (rc < 0)
+    if (!as_written)
+        as_written = value_map(mem);
+    /* Who makes machines has no use for it, and some of it may not be known yet: what is
+     * configured by it waits for that (phase_work.established). */
+    config = as_written;
+    if (!machine)
+        rc = macro_value_expand(mem, as_written, v->macros, (uint32_t)at, &config, e);
+    if (rc == -ERR_REFUSED && some_unknown(v))
+        config = as_written;
+    else if (rc < 0)
         return rc;
     struct value *all = value_map(mem), *cluster = value_map(mem);
     value_put_text(mem, cluster, "name", view_deployment_name(s, deployment));

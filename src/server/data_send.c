@@ -185,7 +185,9 @@ int data_send_render(struct data_look *l, uint32_t noderole, struct arena *a,
     uint32_t deployment = s->inv.noderoles.at[noderole].deployment;
     if (!anneal_noderole(s->engine, noderole, &v) || !v.node)
         return 0; /* what is of no node sees nothing */
-    int rc = data_cluster_own(s, deployment, v.node, a, &cluster, e);
+    int rc = data_cluster_own(s, deployment, v.node,
+                              cluster_is_machine(str_of(view_role_name(s, noderole))), a, &cluster,
+                              e);
     if (rc < 0)
         return rc;
     if (!cluster && !data_any(s) && data_lens_of(s, noderole)->lens.sight.n_attributes == 0 &&

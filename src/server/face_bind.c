@@ -11,6 +11,7 @@
 #include "base/digest.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "server/clusters.h"
 #include "server/enact.h"
 #include "server/graphs.h"
 
@@ -236,6 +237,8 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
         return rc;
     if (!id)
         return face_not_found(e, "deployment", c->id[0]);
+    if ((rc = cluster_refuses(s, id, e)) < 0)
+        return rc;
     if (!s->catalog) {
         err_set(e, ERR_REFUSED, "no catalog is loaded");
         return err_hint(e, "`anneal catalog load DIR` loads one");

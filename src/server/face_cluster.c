@@ -4,6 +4,7 @@
  * graph; then either shown or done.  Operations of one cluster come one after the other.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -246,6 +247,41 @@ static int operate(struct server *s, const struct server_call *c, struct cluster
     return rc;
 }
 
+/* --- one after the other --- */
+
+enum { WAITING_MOST = 16 };
+
+static int queue_add(struct server *s, const struct server_call *c, const struct cluster *is,
+                     struct server_reply *r, struct err *e)
+{
+    struct value *list = value_list(c->mem), *one = value_map(c->mem);
+    SCOPED_BUF(text);
+    int rc = is->waiting ? json_parse(c->mem, is->waiting, strlen(is->waiting), NULL, &list, e) : 0;
+    if (rc < 0)
+        return rc;
+    if (list->n >= WAITING_MOST)
+        return err_set(e, ERR_LIMIT, "%u operations wait for cluster %s already", list->n,
+                       c->id[0]);
+    value_put_text(c->mem, one, "verb", c->id[1]);
+    value_put_text(c->mem, one, "who", c->who->name);
+    value_put_int(c->mem, one, "tenant", c->who->tenant);
+    value_set(c->mem, one, "body", c->body ? c->body : value_map(c->mem));
+    value_add(c->mem, list, one);
+    json_write_canonical(&text, list);
+    cluster_set_waiting(s, is->deployment, buf_str(&text));
+    face_deployment_changed(s, c, is->deployment, "queued");
+    struct value *v = value_map(c->mem);
+    value_set(c->mem, v, "operation", value_null(c->mem));
+    value_set(c->mem, v, "cluster", view_cluster(s, c->mem, is, true));
+    value_set(c->mem, v, "layout", value_null(c->mem));
+    value_set(c->mem, v, "difference", value_null(c->mem));
+    value_set(c->mem, v, "plan", value_null(c->mem));
+    r->body = v;
+    r->accepted = true;
+    r->group = commit_open_group(s->commit);
+    return 0;
+}
+
 int server_cluster_create(struct server *s, const struct server_call *c, struct server_reply *r,
                           struct err *e)
 {
@@ -275,10 +311,39 @@ int server_cluster_operate(struct server *s, const struct server_call *c, struct
                            "restart, upgrade, rollback, act or delete");
     }
     if ((rc = face_match(c, is->rev, "cluster", c->id[0], e)) < 0 ||
-        (rc = check_idle(s, is, e)) < 0 ||
         (rc = ask_read(c, (enum cluster_verb)verb, is->deployment, &ask, e)) < 0)
         return rc;
-    return operate(s, c, &ask, r, e);
+    rc = check_idle(s, is, e);
+    if (rc == -ERR_CONFLICT && value_as_bool(value_get(c->body, "queue"), false))
+        return queue_add(s, c, is, r, e);
+    return rc < 0 ? rc : operate(s, c, &ask, r, e);
+}
+
+/* The next that waits, now that the one before it has ended well.  What refuses it now is told in
+ * the log and the journal: nobody is there to be answered. */
+int cluster_queue_next(struct server *s, uint32_t deployment, struct arena *mem, struct err *e)
+{
+    const struct cluster *is = cluster_get(s, deployment);
+    struct value *list = NULL, *rest = value_list(mem);
+    struct caller who = {.scope = SCOPE_OPERATE};
+    struct server_reply r = {0};
+    struct cluster_ask ask;
+    SCOPED_BUF(text);
+    int rc = json_parse(mem, is->waiting, strlen(is->waiting), NULL, &list, e);
+    if (rc < 0)
+        return rc;
+    for (uint32_t i = 1; i < list->n; i++)
+        value_add(mem, rest, &list->items[i]);
+    const struct value *next = &list->items[0];
+    if (rest->n)
+        json_write_canonical(&text, rest);
+    cluster_set_waiting(s, deployment, buf_str(&text));
+    who.tenant = (uint32_t)value_as_int(value_get(next, "tenant"), 1);
+    snprintf(who.name, sizeof who.name, "%s", value_as_text(value_get(next, "who"), "?"));
+    struct server_call call = {.mem = mem, .who = &who, .body = value_get(next, "body")};
+    int verb = cluster_verb_find(value_as_str(value_get(next, "verb")));
+    rc = ask_read(&call, (enum cluster_verb)verb, deployment, &ask, e);
+    return rc < 0 ? rc : operate(s, &call, &ask, &r, e);
 }
 
 /* --- looking --- */
@@ -293,6 +358,17 @@ static const char *state_of(const struct server *s, const struct cluster *c)
     if (v.state == OPERATION_SUCCEEDED || v.state == OPERATION_TOLERATED)
         return c->verb == CLUSTER_DELETE ? "deleting" : "active";
     return c->verb == CLUSTER_CREATE || c->verb == CLUSTER_DELETE ? "incomplete" : "inconsistent";
+}
+
+/* What waits, by verb. */
+static struct value *waiting_value(struct arena *a, const struct cluster *c)
+{
+    struct value *verbs = value_list(a), *list = NULL;
+    struct err e;
+    if (c->waiting && json_parse(a, c->waiting, strlen(c->waiting), NULL, &list, &e) >= 0)
+        for (uint32_t i = 0; i < list->n; i++)
+            value_add(a, verbs, value_copy(a, value_get(&list->items[i], "verb")));
+    return verbs;
 }
 
 struct value *view_cluster(struct server *s, struct arena *a, const struct cluster *c, bool full)
@@ -312,6 +388,7 @@ struct value *view_cluster(struct server *s, struct arena *a, const struct clust
     value_put_text(a, v, "created_at", view_time(a, c->created_ms));
     value_put_text(a, v, "expires_at", view_time(a, c->lease_ms));
     value_put_int(a, v, "rev", c->rev);
+    value_set(a, v, "waiting", waiting_value(a, c));
     if (!head || catalog_generation(s, head->catalog, &cat, &e) < 0 ||
         cluster_look(&l, s, a, cat, c->deployment, head->root, &e) < 0)
         return v;

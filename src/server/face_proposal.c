@@ -6,6 +6,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "server/clusters.h"
 #include "server/enact.h"
 #include "server/rollback.h"
 
@@ -73,6 +74,8 @@ int server_deployment_propose(struct server *s, const struct server_call *c, str
     uint32_t id, proposal;
     int rc = server_writable(s, e);
     if (rc < 0 || (rc = deployment_named(s, c, &id, e)) < 0)
+        return rc;
+    if ((rc = cluster_refuses(s, id, e)) < 0)
         return rc;
     if (id == DEPLOYMENT_SYSTEM) {
         err_set(e, ERR_REFUSED, "%s is never proposed: nodes that come and go change it",
@@ -344,7 +347,8 @@ int server_deployment_unbind(struct server *s, const struct server_call *c, stru
     struct draft d;
     uint32_t id, op = 0;
     int rc = server_writable(s, e);
-    if (rc < 0 || (rc = deployment_named(s, c, &id, e)) < 0)
+    if (rc < 0 || (rc = deployment_named(s, c, &id, e)) < 0 ||
+        (rc = cluster_refuses(s, id, e)) < 0)
         return rc;
     const struct snapshot *head = desire_head(s->desire, id);
     if ((rc = catalog_generation(s, head ? head->catalog : 0, &catalog, e)) < 0)

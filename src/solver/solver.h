@@ -42,7 +42,7 @@ enum {
 #define SOLVER_MAX_COST   INT64_C(1000000000000) /* of one node */
 #define SOLVER_MAX_AMOUNT INT64_C(1000000000000) /* of a resource on one node */
 #define SOLVER_MAX_FACTOR 1000000                /* both parts of a ratio */
-#define SOLVER_STEPS      UINT64_C(12000000)     /* what 0 stands for: about a second */
+#define SOLVER_STEPS      UINT64_C(16000000)     /* what 0 stands for: about a second */
 
 /* A set of ids, of services, hardware or images. */
 struct solver_set {
@@ -152,7 +152,7 @@ struct solver_options {
     X(SPREAD,     "spread")       /* index: of the spread */                                       \
     X(NODES,      "nodes")        /* how many nodes were asked for, and to be given up */          \
     X(EXISTING,   "existing")     /* what nodes that exist have, and that they are kept */         \
-    X(OFFER,      "offer")        /* no hardware, or no image, is offered */
+    X(OFFER,      "offer")        /* no hardware, or no image, is there for new nodes */
 enum solver_rule {
 #define X(id, text) SOLVER_RULE_##id,
     SOLVER_RULES(X)

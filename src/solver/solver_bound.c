@@ -55,10 +55,12 @@ void proof_from_prices(struct engine *g, struct proof *f, const double *prices, 
 static wide worth(const struct engine *g, const struct proof *f, uint32_t column)
 {
     wide sum = 0;
-    for (uint32_t r = 0; r < g->n_rows; r++) {
-        int64_t by = f->rows[r] - (r == f->objective ? f->sign * f->scale : 0);
-        if (by)
-            sum += (wide)by * engine_coef(g, r, column);
+    CELL_EACH(cell, g, column)
+    {
+        int64_t by = f->rows[cell->row];
+        if (cell->row == f->objective)
+            by -= f->sign * f->scale;
+        sum += (wide)by * cell->coef;
     }
     return sum;
 }
@@ -79,17 +81,19 @@ wide proof_bound(const struct engine *g, const struct proof *f)
         sum -= (wide)f->surplus[i] * g->pool_left[i];
     if (f->objective != SOLVER_NONE) /* of what is placed already */
         sum += (wide)f->sign * f->scale * g->placed[f->objective];
-    for (uint32_t i = 0; i < g->columns.n; i++) {
-        const struct column *k = &g->columns.at[i];
-        if (k->pool != SOLVER_NONE && k->hi >= ROW_INF && k->lo == 0)
-            continue;
-        wide w = worth(g, f, i);
+    for (uint32_t i = 0; i < g->n_extras + g->bounded.n; i++) {
+        uint32_t column = i < g->n_extras ? i : g->bounded.at[i - g->n_extras];
+        const struct column *k = &g->columns.at[column];
+        wide w = worth(g, f, column);
         sum -= w * (w > 0 && k->hi < ROW_INF ? k->hi : k->lo);
     }
     return sum;
 }
 
-wide proof_rate(const struct engine *g, const struct proof *f, uint32_t column)
+wide proof_rate(const struct proof *f, uint32_t pool, const struct cell *cells, uint32_t n_cells)
 {
-    return f->surplus[g->columns.at[column].pool] - worth(g, f, column);
+    wide sum = f->surplus[pool];
+    for (uint32_t i = 0; i < n_cells; i++)
+        sum -= (wide)f->rows[cells[i].row] * cells[i].coef;
+    return sum;
 }

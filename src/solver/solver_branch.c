@@ -77,7 +77,13 @@ static enum node_end node_judge(struct search *s, bool infeasible, uint32_t *ret
 {
     struct engine *g = s->g;
     proof_from_prices(g, &s->proof, simplex_prices(g->lp), infeasible);
-    *ret_new = price_all(g, &s->proof);
+    *ret_new = price_all(g, &s->proof, true);
+    if (!s->proof.whole && *ret_new == 0)
+        *ret_new = price_all(g, &s->proof, false);
+    if (engine_spent(g))
+        return NODE_LIMIT;
+    if (!s->proof.whole)
+        return NODE_OPEN;
     wide bound = proof_bound(g, &s->proof);
     if (infeasible) {
         if (bound <= 0)
@@ -100,7 +106,7 @@ static enum node_end node_solve(struct search *s)
     if (bounds_cross(g))
         return NODE_CLOSED;
     for (;;) {
-        enum simplex_end end = simplex_run(g->lp, &g->steps);
+        enum simplex_end end = simplex_run(g->lp, &g->steps, g->max_steps);
         bool infeasible = end == SIMPLEX_INFEASIBLE;
         uint32_t new = 0;
         if (engine_spent(g))
@@ -112,7 +118,7 @@ static enum node_end node_solve(struct search *s)
         if (!infeasible && g->objective == SOLVER_NONE)
             return NODE_OPEN;
         enum node_end judged = node_judge(s, infeasible, &new);
-        if (judged == NODE_CLOSED)
+        if (judged != NODE_OPEN)
             return judged;
         if (new)
             continue;
@@ -173,15 +179,20 @@ static bool point_whole(struct search *s)
 
 /* --- branching --- */
 
-static double row_value(const struct engine *g, uint32_t row)
+/* The sums of rows over kinds. */
+static double *row_values(struct engine *g)
 {
-    double sum = 0;
+    double *sums = xcalloc(g->n_rows + 1, sizeof *sums);
+    for (uint32_t r = 0; r < g->n_rows; r++)
+        sums[r] = (double)g->placed[r];
     for (uint32_t i = 0; i < g->columns.n; i++) {
         double x = simplex_value(g->lp, i);
         if (x > WHOLE / 10 && g->columns.at[i].pool != SOLVER_NONE)
-            sum += x * (double)engine_coef(g, row, i);
+            CELL_EACH(cell, g, i)
+        sums[cell->row] += x * (double)cell->coef;
     }
-    return sum;
+    g->steps += g->columns.n / 8;
+    return sums;
 }
 
 static bool split_on_extra(const struct engine *g, struct split *ret, double *ret_value)
@@ -198,14 +209,14 @@ static bool split_on_extra(const struct engine *g, struct split *ret, double *re
 }
 
 /* The row whose sum is farthest from a whole number; hardware first, since it decides costs. */
-static bool split_on_row(const struct engine *g, struct split *ret, double *ret_value)
+static bool split_on_row(struct engine *g, struct split *ret, double *ret_value)
 {
-    double far = WHOLE * 10;
+    double far = WHOLE * 10, *sums = row_values(g);
     for (uint32_t r = 0; r < g->n_rows; r++) {
         const struct row *row = &g->rows->at.at[r];
         if (!row->branch)
             continue;
-        double x = row_value(g, r) + (double)g->placed[r], off = off_whole(x);
+        double x = sums[r], off = off_whole(x);
         if (off < WHOLE * 10)
             continue;
         off += row->type == ROW_HARDWARE ? 1 : 0;
@@ -215,6 +226,7 @@ static bool split_on_row(const struct engine *g, struct split *ret, double *ret_
         *ret = (struct split){.at = r};
         *ret_value = x;
     }
+    free(sums);
     return far > WHOLE * 10;
 }
 
@@ -235,8 +247,14 @@ static bool split_on_kind(const struct engine *g, struct split *ret, double *ret
 static void bounds_set(struct engine *g, const struct split *t, int64_t lo, int64_t hi)
 {
     if (t->column) {
-        g->columns.at[t->at].lo = lo;
-        g->columns.at[t->at].hi = hi;
+        struct column *k = &g->columns.at[t->at];
+        bool was = k->lo > 0 || k->hi<ROW_INF, is = lo> 0 || hi < ROW_INF;
+        k->lo = lo;
+        k->hi = hi;
+        if (k->pool != SOLVER_NONE && is && !was)
+            vec_push(&g->bounded, t->at);
+        else if (k->pool != SOLVER_NONE && was && !is) /* splits are undone in turn: the last */
+            g->bounded.n--;
         simplex_column_bounds(g->lp, t->at, (double)lo, hi >= ROW_INF ? 1e30 : (double)hi);
         return;
     }
@@ -282,6 +300,55 @@ static bool retreat(struct search *s)
         s->stack.n--;
     }
     return false;
+}
+
+/* --- diving: a good layout early --- */
+
+/* Puts a kind's lower bound up, on the stack, with no other side to walk. */
+static void kind_raise(struct search *s, uint32_t column, int64_t lo)
+{
+    struct split t = {.column = true, .at = column, .below = lo - 1, .second = true};
+    t.lo = s->g->columns.at[column].lo;
+    t.hi = s->g->columns.at[column].hi;
+    vec_push(&s->stack, t);
+    side_enter(s->g, &s->stack.at[s->stack.n - 1]);
+}
+
+static void unwind(struct search *s, size_t to)
+{
+    while (s->stack.n > to) {
+        struct split *t = &s->stack.at[--s->stack.n];
+        bounds_set(s->g, t, t->lo, t->hi);
+    }
+}
+
+/* What the linear program has of whole nodes stays; then the kind that is nearest to one more gets
+ * it, again and again.  Lower bounds only, so that pricing stays as easy as it was. */
+static void dive(struct search *s)
+{
+    struct engine *g = s->g;
+    size_t from = s->stack.n;
+    bool first = true, doubt = g->doubt; /* what a dive passes over is walked later */
+    while (node_solve(s) == NODE_OPEN && !engine_spent(g)) {
+        uint32_t best = SOLVER_NONE;
+        double most = WHOLE;
+        if (point_whole(s))
+            break;
+        size_t columns = g->columns.n;
+        for (uint32_t i = g->n_extras; i < columns; i++) {
+            double x = simplex_value(g->lp, i), part = x - floor(x + WHOLE);
+            if (first && floor(x + WHOLE) > 0)
+                kind_raise(s, i, (int64_t)floor(x + WHOLE));
+            if (part > most)
+                most = part, best = i;
+        }
+        if (best == SOLVER_NONE)
+            break;
+        kind_raise(s, best, (int64_t)floor(simplex_value(g->lp, best)) + 1);
+        first = false;
+    }
+    unwind(s, from);
+    g->doubt = doubt;
 }
 
 /* --- the search --- */
@@ -335,6 +402,7 @@ static void costs_set(struct engine *g)
 static enum engine_end walk(struct search *s)
 {
     struct engine *g = s->g;
+    bool dived = g->objective == SOLVER_NONE;
     for (;;) {
         enum node_end end = node_solve(s);
         if (end == NODE_LIMIT)
@@ -344,6 +412,10 @@ static enum engine_end walk(struct search *s)
             if (point_whole(s)) {
                 if (g->objective == SOLVER_NONE)
                     return ENGINE_FOUND;
+            } else if (!dived) {
+                dived = true;
+                dive(s);
+                continue; /* the linear program is another now */
             } else if (split(s)) {
                 continue;
             } else {
@@ -376,10 +448,7 @@ enum engine_end engine_search(struct engine *g, struct point *point, int64_t *re
     lattice_find(&s);
     costs_set(g);
     enum engine_end end = walk(&s);
-    while (s.stack.n) { /* what was left where it stood */
-        struct split *t = &s.stack.at[--s.stack.n];
-        bounds_set(g, t, t->lo, t->hi);
-    }
+    unwind(&s, 0); /* what was left where it stood */
     vec_done(&s.stack);
     free(s.proof.rows);
     free(s.proof.surplus);

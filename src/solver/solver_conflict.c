@@ -9,8 +9,9 @@
 enum { PARTS = 6 };
 
 /* Leaves out the rules listed from..to if the rest has no answer even so. */
-static bool leave_out(const struct solver_problem *p, struct rules *rules, const uint32_t *list,
-                      uint32_t from, uint32_t to, uint64_t max_steps, uint64_t *steps, bool *limit)
+static bool rules_leave_out(const struct solver_problem *p, struct rules *rules,
+                            const uint32_t *list, uint32_t from, uint32_t to, uint64_t max_steps,
+                            uint64_t *steps, bool *limit)
 {
     for (uint32_t i = from; i < to; i++)
         rules->off[list[i]] = true;
@@ -33,11 +34,11 @@ uint32_t conflict_reduce(const struct solver_problem *p, struct rules *rules, ui
     for (uint32_t part = (n + PARTS - 1) / PARTS, from = 0; from < n; from += part) {
         uint32_t to = from + part < n ? from + part : n;
         bool limit = false; /* to leave out a part is a try, and may fail for any reason */
-        leave_out(p, rules, ret_list, from, to, max_steps, steps, &limit);
+        rules_leave_out(p, rules, ret_list, from, to, max_steps, steps, &limit);
     }
     for (uint32_t i = 0; i < n; i++) {
         dropped = rules->off[ret_list[i]] ||
-                  leave_out(p, rules, ret_list, i, i + 1, max_steps, steps, ret_limit);
+                  rules_leave_out(p, rules, ret_list, i, i + 1, max_steps, steps, ret_limit);
         if (!dropped)
             ret_list[kept++] = ret_list[i];
     }

@@ -17,12 +17,15 @@ struct cursor {
     uint32_t depth;
     bool open; /* within the walk of a slot */
     bool over;
-    uint8_t *tried;         /* of each option: ways decided so far */
-    uint32_t *count;        /* services, at each depth */
-    struct solver_set *set; /* at each depth */
-    int64_t *used;          /* n_resources at each depth */
-    uint32_t **cheap;       /* of each resource: options by demand for each service */
-    uint32_t *left;         /* services in usable options from there on */
+    uint8_t *tried;            /* of each option: ways decided so far */
+    uint32_t *count;           /* services, at each depth */
+    struct solver_set *set;    /* at each depth */
+    struct solver_set *alive;  /* options that no rival keeps away, at each depth */
+    int64_t *used;             /* n_resources at each depth */
+    uint32_t **cheap;          /* of each resource: options by demand for each service */
+    uint32_t *left;            /* services in usable options from there on */
+    struct solver_set offered; /* usable options */
+    bool rivals;               /* there are some that are never together */
 };
 
 static bool cheaper(const struct option *a, const struct option *b, uint32_t resource)
@@ -37,12 +40,15 @@ struct cursor *cursor_new(struct arena *mem, const struct model *m, uint32_t poo
     uint32_t n = at->n_options, resources = m->p->n_resources;
     c->m = m;
     c->pool = at;
+    for (uint32_t i = 0; i < n; i++)
+        c->rivals |= !set_empty(&at->options[i].rivals);
     c->size = m->p->n_services;
     c->over = at->n_slots == 0;
     c->tried = arena_new(mem, uint8_t, n + 1);
     c->count = arena_new(mem, uint32_t, n + 1);
     c->left = arena_new(mem, uint32_t, n + 1);
     c->set = arena_new(mem, struct solver_set, n + 1);
+    c->alive = arena_new(mem, struct solver_set, n + 1);
     c->used = arena_new(mem, int64_t, (size_t)(n + 1) * (resources + 1));
     c->cheap = arena_new(mem, uint32_t *, resources + 1);
     for (uint32_t r = 0; r < resources; r++) {
@@ -64,6 +70,12 @@ static bool reachable(const struct cursor *c, const struct solver_set *usable, u
     uint32_t resources = c->m->p->n_resources;
     if (c->left[c->depth] < more)
         return false;
+    if (c->rivals) {
+        struct solver_set among = c->offered;
+        set_cut(&among, &c->alive[c->depth]);
+        if (model_cover(c->pool, NULL, NULL, c->pool->n_options, &among) < (int64_t)more)
+            return false;
+    }
     for (uint32_t r = 0; slot->capacity && r < resources; r++) {
         int64_t room = slot->capacity[r] - c->used[(size_t)c->depth * resources + r];
         uint32_t got = 0;
@@ -90,6 +102,7 @@ static void slot_enter(struct cursor *c)
     c->depth = 0;
     c->tried[0] = 0;
     c->set[0] = c->pool->forced;
+    c->alive[0] = solver_set_below(c->pool->n_options);
     c->count[0] = set_count(&c->pool->forced);
     memcpy(c->used, c->pool->forced_demand, c->m->p->n_resources * sizeof *c->used);
 }
@@ -108,8 +121,12 @@ static bool decide(struct cursor *c, const struct solver_set *usable)
         with = c->tried[k]++ == 0;
     c->set[k + 1] = c->set[k];
     c->count[k + 1] = c->count[k] + (with ? o->size : 0);
-    if (with)
+    c->alive[k + 1] = c->alive[k];
+    solver_set_drop(&c->alive[k + 1], k);
+    if (with) {
         set_join(&c->set[k + 1], &o->set);
+        set_take(&c->alive[k + 1], &o->rivals);
+    }
     for (uint32_t r = 0; r < resources; r++)
         c->used[(size_t)(k + 1) * resources + r] = c->used[(size_t)k * resources + r] +
                                                    (with ? o->demand[r] : 0);
@@ -123,7 +140,7 @@ static bool walk_on(struct cursor *c, const struct solver_set *usable, uint64_t 
 {
     bool back = c->depth > 0; /* it stands on what it found last */
     while (*steps < max_steps) {
-        *steps += 1 + c->pool->n_options / 8;
+        *steps += 1 + c->pool->n_options / (c->rivals ? 1 : 8);
         if (!back && set_inside(&c->set[c->depth], usable)) {
             uint32_t n = c->count[c->depth];
             if (n == c->size)
@@ -175,9 +192,14 @@ bool cursor_next(struct cursor *c, const struct solver_set *usable, uint64_t *st
     }
     c->value = 0;
     c->left[pool->n_options] = 0;
-    for (uint32_t i = pool->n_options; i-- > 0;)
-        c->left[i] = c->left[i + 1] +
-                     (set_inside(&pool->options[i].set, usable) ? pool->options[i].size : 0);
+    c->offered = (struct solver_set){{0}};
+    for (uint32_t i = pool->n_options; i-- > 0;) {
+        c->left[i] = c->left[i + 1];
+        if (!set_inside(&pool->options[i].set, usable))
+            continue;
+        c->left[i] += pool->options[i].size;
+        solver_set_add(&c->offered, i);
+    }
     do {
         if (!next_set(c, usable, steps, max_steps))
             return false;

@@ -17,6 +17,7 @@
 #define SOLVER_SOLVER_I_H
 
 #include "base/alloc.h"
+#include "base/map.h"
 #include "solver/solver.h"
 
 #define ROW_INF INT64_C(4000000000000000000) /* as a bound of a row: none */
@@ -128,7 +129,9 @@ struct option { /* services that only come together */
     uint32_t size;
     const int64_t *demand; /* n_resources */
     uint32_t n_apart;
-    const uint32_t *apart; /* sets of the model that it meets */
+    const uint32_t *apart;    /* sets of the model that it meets */
+    struct solver_set rivals; /* options (by number) that are never with it */
+    bool pairs;               /* those are all that keeps others away from it, but for resources */
 };
 struct slot { /* hardware and image, and the services that may be there */
     uint32_t hardware, image;
@@ -173,6 +176,13 @@ static inline uint32_t model_nodes_loose(const struct solver_problem *p)
     n = 10 * n + 100;
     return n < SOLVER_MAX_NODES ? (uint32_t)n : SOLVER_MAX_NODES;
 }
+/* Whether there is any hardware, and any image, for new nodes. */
+static inline bool model_offers(const struct solver_problem *p)
+{
+    struct solver_set hardware = solver_set_below(p->n_hardware);
+    struct solver_set images = solver_set_below(p->n_images);
+    return !set_inside(&hardware, &p->old_hardware) && !set_inside(&images, &p->old_images);
+}
 /* Whether two kinds of hardware count the same in every key. */
 bool model_same_keys(const struct solver_problem *p, uint32_t a, uint32_t b);
 static inline bool existing_alike(const struct solver_existing *a, const struct solver_existing *b)
@@ -184,6 +194,10 @@ static inline bool existing_alike(const struct solver_existing *a, const struct 
  * that an answer can have. */
 uint32_t model_slot_first(const struct model *m, const struct pool *pool, uint32_t slot,
                           const struct solver_set *services);
+/* Options of which at most one of each class can be, classes made as they come: the most that the
+ * options in among can add up to, by weight (NULL: by size), those first in order tried first. */
+int64_t model_cover(const struct pool *pool, const uint32_t *order, const int64_t *weight,
+                    uint32_t n, const struct solver_set *among);
 /* What an added option does: false if it must not come to what is there. */
 bool option_fits(const struct model *m, const struct option *o, const struct slot *slot,
                  const struct solver_set *with, const int64_t *used);
@@ -244,8 +258,8 @@ uint32_t simplex_column_add(struct simplex *s, uint32_t n, const uint32_t *rows,
                             const double *coefs, double lo, double hi);
 void simplex_column_bounds(struct simplex *s, uint32_t column, double lo, double hi);
 void simplex_column_cost(struct simplex *s, uint32_t column, double cost);
-/* Minimises; adds what it did to *work, in multiples of some hundred operations. */
-enum simplex_end simplex_run(struct simplex *s, uint64_t *work);
+/* Minimises; adds what it did to *work, in multiples of some operations, and stalls at max_work. */
+enum simplex_end simplex_run(struct simplex *s, uint64_t *work, uint64_t max_work);
 /* Of the last run: prices of rows (where it was infeasible, of the sum of infeasibilities), values.
  */
 const double *simplex_prices(const struct simplex *s);
@@ -257,7 +271,12 @@ struct column {    /* a kind, or an extra */
     uint32_t pool; /* SOLVER_NONE: an extra */
     uint32_t slot, value;
     struct solver_set services;
-    int64_t lo, hi; /* by branching */
+    int64_t lo, hi;    /* by branching */
+    uint32_t first, n; /* cells */
+};
+struct cell {
+    uint32_t row;
+    int64_t coef;
 };
 struct proof {        /* multipliers of rows, and what they leave of the best kind of each pool */
     int64_t *rows;    /* n_rows */
@@ -265,6 +284,7 @@ struct proof {        /* multipliers of rows, and what they leave of the best ki
     int64_t scale;    /* of the objective; 0: there is none, it proves that nothing fits */
     uint32_t objective;
     int sign;
+    bool whole; /* surplus is that: nothing was passed over in haste */
 };
 enum { ENGINE_PROOFS = 24 };
 struct engine {
@@ -277,8 +297,12 @@ struct engine {
     double *scale;       /* of rows in the linear program */
     struct simplex *lp;
     VEC(struct column) columns;
-    uint32_t objective; /* a row; SOLVER_NONE */
-    int sign;           /* 1: as little as possible, -1: as much */
+    uint32_t n_extras;      /* the first of them */
+    VEC(uint32_t) bounded;  /* kinds that branching has bounded */
+    VEC(struct cell) cells; /* of columns: what they count in rows, if not nothing */
+    struct u64map by_kind;  /* columns by a digest of the kind; the first of them */
+    uint32_t objective;     /* a row; SOLVER_NONE */
+    int sign;               /* 1: as little as possible, -1: as much */
     uint64_t steps, max_steps;
     bool doubt;                         /* arithmetic could not prove what floating point said */
     struct proof proofs[ENGINE_PROOFS]; /* the latest that nothing fits */
@@ -302,7 +326,12 @@ static inline bool engine_spent(const struct engine *g)
 {
     return g->steps >= g->max_steps;
 }
-/* The column of a kind, made if it is not there. */
+/* What a kind counts in rows: how many cells, of at most n_rows. */
+uint32_t engine_cells(const struct engine *g, uint32_t pool, uint32_t slot, uint32_t value,
+                      const struct solver_set *services, struct cell *ret_cells);
+/* The column of a kind, SOLVER_NONE if it is not there; made if it is not there. */
+uint32_t engine_column_find(const struct engine *g, uint32_t pool, uint32_t slot, uint32_t value,
+                            const struct solver_set *services);
 uint32_t engine_column(struct engine *g, uint32_t pool, uint32_t slot, uint32_t value,
                        const struct solver_set *services);
 int64_t engine_coef(const struct engine *g, uint32_t row, uint32_t column);
@@ -314,6 +343,10 @@ void engine_bounds(struct engine *g, uint32_t row);
  * there, and the best found; *ret_bound, if it ends at the limit, what is never beaten. */
 enum engine_end engine_search(struct engine *g, struct point *point, int64_t *ret_bound);
 int64_t engine_value(const struct engine *g, const struct point *point, uint32_t row);
+#define CELL_EACH(cell, g, column)                                                                 \
+    for (const struct cell *cell = (g)->cells.at + (g)->columns.at[column].first,                  \
+                           *cell##_end = cell + (g)->columns.at[column].n;                         \
+         cell < cell##_end; cell++)
 /* Whether a point keeps every row; sets the extras that follow from the rest. */
 bool engine_holds(struct engine *g, struct point *point);
 void point_done(struct point *point);
@@ -324,10 +357,10 @@ void proof_from_prices(struct engine *g, struct proof *f, const double *prices, 
 /* The bound that it gives now: of the objective times scale, or > 0 if nothing fits. */
 wide proof_bound(const struct engine *g, const struct proof *f);
 /* By how much the bound of one without an objective rises with each node of a kind placed. */
-wide proof_rate(const struct engine *g, const struct proof *f, uint32_t column);
+wide proof_rate(const struct proof *f, uint32_t pool, const struct cell *cells, uint32_t n_cells);
 /* Adds the kinds that a proof does not cover to the columns, sets what they exceed it by; how many
- * are new. */
-uint32_t price_all(struct engine *g, struct proof *f);
+ * are new.  In haste it is content with a kind that helps where the best is hard to find. */
+uint32_t price_all(struct engine *g, struct proof *f, bool haste);
 struct pricer *pricer_new(const struct model *m);
 void pricer_free(struct pricer *p);
 
@@ -343,7 +376,35 @@ bool cursor_next(struct cursor *c, const struct solver_set *usable, uint64_t *st
 void cursor_get(const struct cursor *c, struct solver_set *ret_services, uint32_t *ret_slot,
                 uint32_t *ret_value);
 
-/* --- order (solver_order.c), explain (solver_conflict.c, solver_relax.c) --- */
+/* --- order (solver_order.c): the best layout, one question after the other --- */
+
+struct placed {
+    uint32_t column;
+    int64_t count;
+};
+struct order {
+    const struct solver_problem *p;
+    struct model m;
+    struct rows rows;
+    struct engine g;
+    struct point known;
+    VEC(struct placed) placed;
+    bool settled;
+    uint32_t first_key; /* its row */
+    int64_t bound;
+    bool has_bound;
+};
+void order_init(struct order *o, const struct solver_problem *p, const struct rules *rules,
+                struct arena *mem, uint64_t max_steps);
+void order_done(struct order *o);
+/* Everything; ENGINE_FOUND: known, with what is placed, is the best by all keys. */
+enum engine_end order_run(struct order *o, struct arena *mem);
+/* The best value of a row, which it then has. */
+enum engine_end order_settle_row(struct order *o, uint32_t row, bool more);
+/* The column that says how many of a pool are given up. */
+uint32_t order_given_column(const struct order *o, uint32_t pool);
+
+/* --- answers (solver_answer.c), reasons (solver_conflict.c, solver_relax.c) --- */
 
 /* Whether anything fits with the rules as they are. */
 enum engine_end order_fits(const struct solver_problem *p, const struct rules *rules,

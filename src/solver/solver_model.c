@@ -5,9 +5,8 @@
  * node is a slot, a value of the label, and some options that fit each other there: no set apart
  * whole, no resource exceeded.  New nodes have at least one service.
  *
- * A slot is left out where an earlier one (by name) counts the same in every key, allows all the
- * same and has no less room: no best answer has it.  So images and most hardware never multiply the
- * search.
+ * A slot is left out where no node is better off in it than in another one, by the keys or by name.
+ * So images and most hardware never multiply the search.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
@@ -48,26 +47,35 @@ static const int64_t *capacity_of(const struct model *m, uint32_t hardware)
     return c ? c : arena_new(m->mem, int64_t, m->p->n_resources + 1);
 }
 
-bool model_same_keys(const struct solver_problem *p, uint32_t a, uint32_t b)
+/* Which of two kinds of hardware the keys prefer: below 0 the first, 0 neither. */
+static int keys_prefer(const struct solver_problem *p, uint32_t a, uint32_t b)
 {
-    if (a == b)
-        return true;
     const struct solver_hardware *x = &p->hardware[a], *y = &p->hardware[b];
-    for (uint32_t i = 0; i < p->n_keys; i++) {
-        uint32_t r = p->keys[i].resource;
-        if (p->keys[i].by == SOLVER_COST && x->cost != y->cost)
-            return false;
-        if (p->keys[i].by == SOLVER_RESOURCE &&
-            (x->capacity ? x->capacity[r] : 0) != (y->capacity ? y->capacity[r] : 0))
-            return false;
+    for (uint32_t i = 0; i < p->n_keys && a != b; i++) {
+        const struct solver_key *k = &p->keys[i];
+        int64_t m = 0, n = 0;
+        if (k->by == SOLVER_COST)
+            m = x->cost, n = y->cost;
+        else if (k->by == SOLVER_RESOURCE)
+            m = x->capacity ? x->capacity[k->resource] : 0,
+            n = y->capacity ? y->capacity[k->resource] : 0;
+        if (m != n)
+            return (m < n) != k->more ? -1 : 1;
     }
-    return true;
+    return 0;
 }
 
+bool model_same_keys(const struct solver_problem *p, uint32_t a, uint32_t b)
+{
+    return keys_prefer(p, a, b) == 0;
+}
+
+/* Whether a node is never better off in a slot than in another one: that allows all the same, has
+ * no less room, and either the keys prefer it or it comes first by name. */
 static bool slot_beaten(const struct model *m, const struct slot *by, const struct slot *slot)
 {
-    if (!set_inside(&slot->allowed, &by->allowed) ||
-        !model_same_keys(m->p, by->hardware, slot->hardware))
+    int prefer = keys_prefer(m->p, by->hardware, slot->hardware);
+    if (prefer > 0 || (prefer == 0 && by > slot) || !set_inside(&slot->allowed, &by->allowed))
         return false;
     for (uint32_t r = 0; r < m->p->n_resources; r++)
         if (by->capacity[r] < slot->capacity[r])
@@ -75,10 +83,25 @@ static bool slot_beaten(const struct model *m, const struct slot *by, const stru
     return true;
 }
 
+/* Leaves out the slots that no best answer has.  Who beats another is never beaten by it, so that
+ * it does not matter which go first. */
+static void slots_thin(const struct model *m, struct pool *pool)
+{
+    uint32_t n = 0;
+    bool *beaten = arena_new(m->mem, bool, pool->n_slots + 1);
+    for (uint32_t i = 0; i < pool->n_slots; i++)
+        for (uint32_t k = 0; k < pool->n_slots && !beaten[i]; k++)
+            beaten[i] = k != i && !beaten[k] && slot_beaten(m, &pool->slots[k], &pool->slots[i]);
+    for (uint32_t i = 0; i < pool->n_slots; i++)
+        if (!beaten[i])
+            pool->slots[n++] = pool->slots[i];
+    pool->n_slots = n;
+}
+
 static void slots_build(const struct model *m, struct pool *pool, bool every)
 {
     const struct solver_problem *p = m->p;
-    if (p->n_hardware == 0 || p->n_images == 0) {
+    if (!model_offers(p)) {
         if (!rules_off(m->rules, SOLVER_RULE_OFFER, 0))
             return;
         pool->slots = arena_new(m->mem, struct slot, 1);
@@ -90,18 +113,16 @@ static void slots_build(const struct model *m, struct pool *pool, bool every)
         const int64_t *capacity = capacity_of(m, h);
         for (uint32_t i = 0; i < p->n_images; i++) {
             struct slot slot = {.hardware = h, .image = i, .capacity = capacity};
-            bool beaten = false;
             if (solver_set_has(&p->old_hardware, h) || solver_set_has(&p->old_images, i))
                 continue;
             for (uint32_t s = 0; s < p->n_services; s++)
                 if (allows(m, s, h, i))
                     solver_set_add(&slot.allowed, s);
-            for (uint32_t k = 0; k < pool->n_slots && !beaten && !every; k++)
-                beaten = slot_beaten(m, &pool->slots[k], &slot);
-            if (!beaten)
-                pool->slots[pool->n_slots++] = slot;
+            pool->slots[pool->n_slots++] = slot;
         }
     }
+    if (!every)
+        slots_thin(m, pool);
 }
 
 /* --- pools --- */
@@ -127,6 +148,57 @@ static void option_add(const struct model *m, struct pool *pool, const struct so
         if (set_meets(&m->apart[i], set))
             apart[o->n_apart++] = i;
     o->apart = apart;
+}
+
+/* Which options never come together: those that make a set apart whole, just the two of them. */
+static void rivals_find(const struct model *m, struct pool *pool)
+{
+    for (uint32_t i = 0; i < pool->n_options; i++) {
+        struct option *o = &pool->options[i];
+        o->pairs = true;
+        for (uint32_t k = 0; k < o->n_apart; k++) {
+            struct solver_set rest = m->apart[o->apart[k]];
+            uint32_t other = 0;
+            set_take(&rest, &o->set);
+            set_take(&rest, &pool->forced);
+            while (other < pool->n_options &&
+                   (set_empty(&rest) || !set_inside(&rest, &pool->options[other].set)))
+                other++;
+            if (other < pool->n_options)
+                solver_set_add(&o->rivals, other);
+            else
+                o->pairs = false;
+        }
+    }
+}
+
+int64_t model_cover(const struct pool *pool, const uint32_t *order, const int64_t *weight,
+                    uint32_t n, const struct solver_set *among)
+{
+    enum { CLASSES = 24 };            /* those that can still be joined */
+    struct solver_set joins[CLASSES]; /* of a class: rivals of all that are in it */
+    int64_t most[CLASSES], sum = 0;
+    uint32_t classes = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t o = order ? order[i] : i, c = 0;
+        int64_t w = weight ? weight[i] : pool->options[o].size;
+        if (w <= 0 || !solver_set_has(among, o))
+            continue;
+        while (c < classes && !solver_set_has(&joins[c], o))
+            c++;
+        if (c < classes) {
+            set_cut(&joins[c], &pool->options[o].rivals);
+            sum += w > most[c] ? w - most[c] : 0;
+            most[c] = w > most[c] ? w : most[c];
+            continue;
+        }
+        sum += w;
+        if (classes < CLASSES && !set_empty(&pool->options[o].rivals)) {
+            joins[classes] = pool->options[o].rivals;
+            most[classes++] = w;
+        }
+    }
+    return sum;
 }
 
 bool option_fits(const struct model *m, const struct option *o, const struct slot *slot,
@@ -194,6 +266,7 @@ static void pool_fill(const struct model *m, struct pool *pool, const struct sol
         if (set_inside(&classes[s], movable))
             option_add(m, pool, &classes[s]);
     }
+    rivals_find(m, pool);
 }
 
 static void pool_existing(const struct model *m, struct pool *pool, uint32_t entry)

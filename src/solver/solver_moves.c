@@ -76,7 +76,7 @@ static void fill_from(struct moves *m, uint32_t k, uint64_t count)
 }
 
 /* The next way to put as many; false: there is none. */
-static bool turn(struct moves *m)
+static bool moves_turn(struct moves *m)
 {
     uint64_t behind = 0, room = 0;
     for (uint32_t k = m->n; k-- > 0;) {
@@ -135,7 +135,7 @@ int solver_moves_each(const struct solver_problem *p, uint32_t service, solver_m
         do {
             if (!hand_out(&m, each, ctx))
                 return 0;
-        } while (turn(&m));
+        } while (moves_turn(&m));
     }
     return 0;
 }

@@ -12,26 +12,8 @@
 
 #include "solver/solver_i.h"
 
-struct placed {
-    uint32_t column;
-    int64_t count;
-};
-struct order {
-    const struct solver_problem *p;
-    struct model m;
-    struct rows rows;
-    struct engine g;
-    struct point known;
-    VEC(struct placed) placed;
-    bool limit; /* steps ran out before the keys were settled */
-    bool settled;
-    uint32_t first_key; /* its row */
-    int64_t bound;
-    bool has_bound;
-};
-
-static void order_init(struct order *o, const struct solver_problem *p, const struct rules *rules,
-                       struct arena *mem, uint64_t max_steps)
+void order_init(struct order *o, const struct solver_problem *p, const struct rules *rules,
+                struct arena *mem, uint64_t max_steps)
 {
     *o = (struct order){.p = p};
     model_build(&o->m, p, rules, mem, false);
@@ -39,7 +21,7 @@ static void order_init(struct order *o, const struct solver_problem *p, const st
     engine_init(&o->g, &o->m, &o->rows, max_steps);
 }
 
-static void order_done(struct order *o)
+void order_done(struct order *o)
 {
     point_done(&o->known);
     vec_done(&o->placed);
@@ -50,7 +32,7 @@ static void order_done(struct order *o)
 /* --- rows one after the other --- */
 
 /* The best value of a row, which it then has. */
-static enum engine_end settle_row(struct order *o, uint32_t row, bool more)
+enum engine_end order_settle_row(struct order *o, uint32_t row, bool more)
 {
     struct engine *g = &o->g;
     g->objective = row;
@@ -74,7 +56,7 @@ static void given_bounds(struct order *o, uint32_t column, int64_t lo, int64_t h
 }
 
 /* The column that says how many of a pool are given up: extras come first, in their order. */
-static uint32_t given_column(const struct order *o, uint32_t pool)
+uint32_t order_given_column(const struct order *o, uint32_t pool)
 {
     uint32_t i = 0;
     while (o->rows.extras.at[i].type != EXTRA_GIVEN || o->rows.extras.at[i].a != pool)
@@ -112,7 +94,7 @@ static enum engine_end settle_given(struct order *o)
 {
     int64_t left = o->g.lo[o->rows.given];
     for (uint32_t i = 0; i < o->p->n_existing && left > 0; i++) {
-        uint32_t pool = o->m.group_of[i], column = given_column(o, pool);
+        uint32_t pool = o->m.group_of[i], column = order_given_column(o, pool);
         int64_t base = o->g.columns.at[column].lo, most = base + o->p->existing[i].count;
         int64_t has = o->known.x[column];
         if (o->m.pools[pool].keep)
@@ -125,7 +107,7 @@ static enum engine_end settle_given(struct order *o)
         left -= most - base;
     }
     for (uint32_t i = 0; i + 1 < o->m.n_pools; i++) {
-        uint32_t column = given_column(o, i);
+        uint32_t column = order_given_column(o, i);
         given_bounds(o, column, o->known.x[column], o->known.x[column]);
         o->g.pool_left[i] = o->m.pools[i].cap - (uint32_t)o->known.x[column];
     }
@@ -157,7 +139,7 @@ static enum engine_end settle_kept(struct order *o)
         order[k] = r;
     }
     for (uint32_t i = 0; i < n; i++) {
-        enum engine_end end = settle_row(o, order[i], true);
+        enum engine_end end = order_settle_row(o, order[i], true);
         if (end != ENGINE_FOUND)
             return end;
     }
@@ -170,7 +152,7 @@ static enum engine_end settle_rows(struct order *o)
     enum engine_end end = ENGINE_FOUND;
     bool existing = o->m.n_pools > 1, any = false;
     if (o->rows.given != SOLVER_NONE) {
-        end = settle_row(o, o->rows.given, false);
+        end = order_settle_row(o, o->rows.given, false);
         if (end == ENGINE_FOUND && existing)
             end = settle_given(o);
         any = true;
@@ -179,7 +161,7 @@ static enum engine_end settle_rows(struct order *o)
         const struct row *row = &o->rows.at.at[r];
         if (row->type != ROW_KEY)
             continue;
-        end = settle_row(o, r, o->p->keys[row->a].more);
+        end = order_settle_row(o, r, o->p->keys[row->a].more);
         any = true;
         if (row->a == 0)
             o->first_key = r;
@@ -197,27 +179,39 @@ static enum engine_end settle_rows(struct order *o)
 
 /* --- kinds --- */
 
+struct trial { /* a kind that may be the next */
+    uint32_t pool, slot, value;
+    struct solver_set services;
+    uint32_t n_cells;
+    struct cell *cells;
+};
+
 /* The most nodes of a kind that what is proved already allows. */
-static int64_t proved_most(const struct engine *g, uint32_t column, int64_t most)
+static int64_t proved_most(struct engine *g, const struct trial *t, int64_t most)
 {
     for (uint32_t i = 0; i < g->n_proofs && i < ENGINE_PROOFS && most > 0; i++) {
-        wide none = proof_bound(g, &g->proofs[i]), rate = proof_rate(g, &g->proofs[i], column);
-        if (none <= 0 && rate > 0 && none + rate * most > 0)
+        /* the latest first: kinds next to each other mostly fail for the same reason */
+        const struct proof *f = &g->proofs[(g->n_proofs - 1 - i) % ENGINE_PROOFS];
+        wide rate = proof_rate(f, t->pool, t->cells, t->n_cells);
+        if (rate <= 0)
+            continue;
+        wide none = proof_bound(g, f);
+        g->steps += 1 + g->n_rows / 8;
+        if (none <= 0 && none + rate * most > 0)
             most = (int64_t)(-none / rate);
     }
     return most;
 }
 
 /* The most that bounds of rows allow one by one. */
-static int64_t plain_most(const struct engine *g, uint32_t column)
+static int64_t plain_most(const struct engine *g, const struct trial *t)
 {
-    const struct column *k = &g->columns.at[column];
-    int64_t most = g->pool_left[k->pool];
-    for (uint32_t r = 0; r < g->n_rows; r++) {
+    int64_t most = g->pool_left[t->pool];
+    for (uint32_t i = 0; i < t->n_cells; i++) {
+        uint32_t r = t->cells[i].row;
         enum row_type type = g->rows->at.at[r].type;
         int64_t left = g->hi[r] - g->placed[r];
-        if ((type == ROW_SERVICE || type == ROW_NODES || type == ROW_KEPT) &&
-            engine_coef(g, r, column) && left < most)
+        if ((type == ROW_SERVICE || type == ROW_NODES || type == ROW_KEPT) && left < most)
             most = left;
     }
     return most;
@@ -234,35 +228,46 @@ static int64_t known_count(struct order *o, uint32_t column)
     return o->known.x[column];
 }
 
-/* As many of a kind as can be. */
-static enum engine_end settle_kind(struct order *o, uint32_t column)
+/* Whether so many of a kind can be; known has them then. */
+static enum engine_end kind_try(struct order *o, uint32_t column, int64_t count)
 {
     struct engine *g = &o->g;
-    int64_t lo = known_count(o, column), hi = plain_most(g, column), try = hi;
+    struct point point = {0};
+    engine_place(g, column, count);
+    enum engine_end end = engine_search(g, &point, NULL);
+    engine_place(g, column, -count);
+    if (end == ENGINE_FOUND) {
+        point_copy(&o->known, &point);
+        known_count(o, column);
+        o->known.x[column] += count;
+    }
+    point_done(&point);
+    return end;
+}
+
+/* As many of a kind as can be. */
+static enum engine_end settle_kind(struct order *o, const struct trial *t)
+{
+    struct engine *g = &o->g;
+    uint32_t column = engine_column_find(g, t->pool, t->slot, t->value, &t->services);
+    int64_t lo = column == SOLVER_NONE ? 0 : known_count(o, column), hi = plain_most(g, t);
     bool halve = false;
     while (lo < hi) {
-        int64_t most = proved_most(g, column, hi);
+        int64_t most = proved_most(g, t, hi);
         halve = halve && most >= hi;
         hi = most;
         if (lo >= hi)
             break;
-        try = halve ? lo + (hi - lo + 1) / 2 : hi;
-        struct point point = {0};
-        engine_place(g, column, try);
-        enum engine_end end = engine_search(g, &point, NULL);
-        engine_place(g, column, -try);
-        if (end == ENGINE_FOUND) {
-            point_copy(&o->known, &point);
-            lo = known_count(o, column) + try;
-            o->known.x[column] = lo;
-        }
-        point_done(&point);
+        int64_t try = halve ? lo + (hi - lo + 1) / 2 : hi;
+        column = engine_column(g, t->pool, t->slot, t->value, &t->services);
+        enum engine_end end = kind_try(o, column, try);
         if (end == ENGINE_LIMIT)
             return end;
-        if (end == ENGINE_NONE) {
+        if (end == ENGINE_FOUND)
+            lo = o->known.x[column];
+        else
             hi = try - 1;
-            halve = true;
-        }
+        halve |= end == ENGINE_NONE;
     }
     if (lo == 0)
         return ENGINE_FOUND;
@@ -271,18 +276,6 @@ static enum engine_end settle_kind(struct order *o, uint32_t column)
     struct placed done = {column, lo};
     vec_push(&o->placed, done);
     return ENGINE_FOUND;
-}
-
-static struct solver_kind column_kind(const struct order *o, uint32_t column)
-{
-    const struct column *k = &o->g.columns.at[column];
-    const struct pool *pool = &o->m.pools[k->pool];
-    const struct slot *slot = &pool->slots[k->slot];
-    return (struct solver_kind){.services = k->services,
-                                .hardware = slot->hardware,
-                                .image = slot->image,
-                                .value = k->value,
-                                .existing = pool->turn};
 }
 
 static struct solver_kind cursor_kind(const struct order *o, const struct cursor *c, uint32_t pool)
@@ -318,6 +311,7 @@ static enum engine_end settle_kinds(struct order *o, struct arena *mem)
     struct cursor **cursors = arena_new(mem, struct cursor *, n);
     bool *there = arena_new(mem, bool, n);
     struct solver_set open = usable(o);
+    struct trial t = {.cells = arena_new(mem, struct cell, g->n_rows + 1)};
     for (uint32_t i = 0; i < n; i++) {
         cursors[i] = cursor_new(mem, &o->m, i);
         there[i] = g->pool_left[i] && cursor_next(cursors[i], &open, &g->steps, g->max_steps);
@@ -336,11 +330,12 @@ static enum engine_end settle_kinds(struct order *o, struct arena *mem)
             return ENGINE_LIMIT;
         if (first == n)
             break;
-        uint32_t slot, value;
-        struct solver_set services;
-        cursor_get(cursors[first], &services, &slot, &value);
-        if (set_inside(&services, &open)) {
-            enum engine_end end = settle_kind(o, engine_column(g, first, slot, value, &services));
+        t.pool = first;
+        cursor_get(cursors[first], &t.services, &t.slot, &t.value);
+        if (set_inside(&t.services, &open)) {
+            t.n_cells = engine_cells(g, first, t.slot, t.value, &t.services, t.cells);
+            g->steps += g->n_rows / 4;
+            enum engine_end end = settle_kind(o, &t);
             if (end != ENGINE_FOUND)
                 return end;
             open = usable(o);
@@ -351,176 +346,11 @@ static enum engine_end settle_kinds(struct order *o, struct arena *mem)
     return engine_spent(g) && !all_placed(o) ? ENGINE_LIMIT : ENGINE_FOUND;
 }
 
-/* --- the answer --- */
-
-int solver_kind_order(const struct solver_kind *a, const struct solver_kind *b)
-{
-    uint32_t x = set_count(&a->services), y = set_count(&b->services);
-    if (x != y)
-        return x > y ? -1 : 1;
-    if (a->hardware != b->hardware)
-        return a->hardware < b->hardware ? -1 : 1;
-    if (a->image != b->image)
-        return a->image < b->image ? -1 : 1;
-    int by = set_order(&a->services, &b->services);
-    if (by)
-        return by;
-    if (a->value != b->value)
-        return a->value < b->value ? -1 : 1;
-    return a->existing == b->existing ? 0 : a->existing < b->existing ? -1 : 1;
-}
-
-static int by_order(const void *a, const void *b)
-{
-    return solver_kind_order(a, b);
-}
-
-/* Nodes of a group to its entries: the earliest are given up, the rest are shared out in the order
- * of kinds. */
-static void entries_fill(const struct order *o, struct arena *mem, const struct solver_kind *kinds,
-                         uint32_t n, struct solver_answer *a)
-{
-    const struct solver_problem *p = o->p;
-    uint32_t *given = arena_new(mem, uint32_t, p->n_existing + 1);
-    uint32_t *left = arena_new(mem, uint32_t, p->n_existing + 1), made = 0;
-    struct solver_kind *all = arena_new(mem, struct solver_kind, (size_t)n + p->n_existing + 1);
-    int64_t *pool_given = arena_new(mem, int64_t, o->m.n_pools + 1);
-    for (uint32_t i = 0; i + 1 < o->m.n_pools; i++)
-        pool_given[i] = o->known.x[given_column(o, i)];
-    for (uint32_t i = 0; i < p->n_existing; i++) {
-        int64_t *go = &pool_given[o->m.group_of[i]], count = p->existing[i].count;
-        given[i] = (uint32_t)(*go < count ? *go : count);
-        left[i] = (uint32_t)count - given[i];
-        *go -= given[i];
-    }
-    for (uint32_t k = 0; k < n; k++) {
-        uint32_t count = kinds[k].count, i = kinds[k].existing;
-        if (i == SOLVER_NONE)
-            all[made++] = kinds[k];
-        for (uint32_t group = i == SOLVER_NONE ? 0 : o->m.group_of[i]; i < p->n_existing; i++) {
-            uint32_t of = left[i] < count ? left[i] : count;
-            if (o->m.group_of[i] != group || of == 0)
-                continue;
-            all[made] = kinds[k];
-            all[made].existing = i;
-            all[made++].count = of;
-            left[i] -= of;
-            count -= of;
-        }
-    }
-    qsort(all, made, sizeof *all, by_order);
-    a->n_kinds = made;
-    a->kinds = all;
-    a->given_up = given;
-}
-
-static void answer_layout(struct order *o, struct arena *mem, struct solver_answer *a)
-{
-    const struct engine *g = &o->g;
-    uint32_t n = 0;
-    size_t most = o->placed.n + o->known.n + 1;
-    struct solver_kind *kinds = arena_new(mem, struct solver_kind, most);
-    int64_t *values = arena_new(mem, int64_t, o->p->n_keys + 1);
-    for (uint32_t r = 0; r < o->rows.at.n; r++)
-        if (o->rows.at.at[r].type == ROW_KEY)
-            values[o->rows.at.at[r].a] = engine_value(g, &o->known, r) * o->rows.at.at[r].unit;
-    for (size_t i = 0; i < o->placed.n; i++) {
-        kinds[n] = column_kind(o, o->placed.at[i].column);
-        kinds[n++].count = (uint32_t)o->placed.at[i].count;
-    }
-    for (uint32_t i = 0; i < o->known.n; i++)
-        if (g->columns.at[i].pool != SOLVER_NONE && o->known.x[i]) {
-            kinds[n] = column_kind(o, i);
-            kinds[n++].count = (uint32_t)o->known.x[i];
-        }
-    qsort(kinds, n, sizeof *kinds, by_order);
-    a->has_layout = true;
-    a->values = values;
-    entries_fill(o, mem, kinds, n, a);
-}
-
-static enum engine_end order_run(struct order *o, struct arena *mem)
+enum engine_end order_run(struct order *o, struct arena *mem)
 {
     enum engine_end end = settle_rows(o);
     if (end != ENGINE_FOUND)
         return end;
     o->settled = settle_kept(o) == ENGINE_FOUND && settle_kinds(o, mem) == ENGINE_FOUND;
     return ENGINE_FOUND;
-}
-
-static void answer_find(struct arena *mem, const struct solver_problem *p,
-                        const struct solver_options *opt, struct solver_answer *a)
-{
-    SCOPED_ARENA(work);
-    struct rules rules;
-    struct order o;
-    rules_init(&rules, p, &work);
-    order_init(&o, p, &rules, &work, opt->max_steps ? opt->max_steps : SOLVER_STEPS);
-    enum engine_end end = order_run(&o, &work);
-    a->status = end == ENGINE_FOUND  ? SOLVER_SOLVED
-                : end == ENGINE_NONE ? SOLVER_UNSATISFIABLE
-                                     : SOLVER_LIMIT;
-    a->settled = end == ENGINE_FOUND && o.settled;
-    a->steps = o.g.steps;
-    if (o.known.there && end != ENGINE_NONE)
-        answer_layout(&o, mem, a);
-    if (end == ENGINE_LIMIT) {
-        a->has_bound = o.has_bound;
-        a->bound = o.bound;
-    }
-    order_done(&o);
-}
-
-int solver_solve(struct arena *mem, const struct solver_problem *p, const struct solver_options *o,
-                 const struct solver_answer **ret_answer, struct err *e)
-{
-    const struct solver_options usual = {0};
-    struct solver_answer *a = arena_new(mem, struct solver_answer, 1);
-    int r = solver_problem_check(p, e);
-    if (r < 0)
-        return r;
-    o = o ? o : &usual;
-    uint64_t steps = o->max_steps ? o->max_steps : SOLVER_STEPS;
-    answer_find(mem, p, o, a);
-    if (a->status == SOLVER_UNSATISFIABLE && (o->want_conflict || o->want_relaxation))
-        conflict_find(mem, p, steps, a);
-    if (a->status == SOLVER_UNSATISFIABLE && o->want_relaxation)
-        relax_find(mem, p, steps, a);
-    *ret_answer = a;
-    return 0;
-}
-
-/* --- for reasons --- */
-
-enum engine_end order_fits(const struct solver_problem *p, const struct rules *rules,
-                           uint64_t max_steps, uint64_t *steps)
-{
-    SCOPED_ARENA(work);
-    struct order o;
-    order_init(&o, p, rules, &work, max_steps);
-    enum engine_end end = engine_search(&o.g, &o.known, NULL);
-    *steps += o.g.steps;
-    order_done(&o);
-    return end;
-}
-
-enum engine_end order_excess(const struct solver_problem *p, const struct rules *rules,
-                             uint64_t max_steps, uint64_t *steps, int64_t *ret_over,
-                             int64_t *ret_under)
-{
-    SCOPED_ARENA(work);
-    struct order o;
-    order_init(&o, p, rules, &work, max_steps);
-    enum engine_end end = o.rows.excess == SOLVER_NONE ? engine_search(&o.g, &o.known, NULL)
-                                                       : settle_row(&o, o.rows.excess, false);
-    *steps += o.g.steps;
-    for (uint32_t i = 0; i < o.rows.extras.n && o.known.there; i++) {
-        const struct extra *x = &o.rows.extras.at[i];
-        if (x->type != EXTRA_EXCESS || o.known.x[i] == 0)
-            continue;
-        bool under = rules_ref(rules, x->a).rule == SOLVER_RULE_NODES && x->coefs[0] > 0;
-        (under ? ret_under : ret_over)[x->a] = o.known.x[i];
-    }
-    order_done(&o);
-    return end;
 }

@@ -3,8 +3,8 @@
  * Given a multiplier for each row, a kind is worth the sum of its coefficients times those; what is
  * worth more than nothing belongs into the linear program, and the greatest worth in each pool says
  * by how much a proof falls short.  Services add up, so that the best kind in a slot is a choice of
- * options: all with positive weight if they fit, else by depth-first search under the bound of one
- * resource that stands for all (each taken relative to what there is of it).
+ * options: all with positive weight if they fit, else by depth-first search under the bounds of
+ * solver_candidates.c.  Where those are exact it goes straight to the best.
  *
  * All of it is in integers: what is found to be the most is the most.
  */
@@ -12,25 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solver/solver_i.h"
+#include "solver/solver_price_i.h"
 
-enum { SHARE = 1 << 20 }; /* the whole of a resource */
-
-struct pricer {
-    int64_t *multipliers;            /* of rows, the objective included */
-    int64_t *common, *kept, *spread; /* of services; spread: for each value */
-    bool *spread_value;              /* values with weights of their own */
-    /* one pool, one slot */
-    int64_t *weight; /* of options */
-    uint32_t n;
-    uint32_t *order;           /* options that are worth looking at */
-    int64_t *w, *share, *rest; /* by that order; rest: positive weights from there on */
-    int64_t *used;             /* n_resources at each depth */
-    struct solver_set *set;    /* at each depth */
-    uint8_t *tried;
-    bool tight;
-    int64_t room; /* shares that are left at the start */
-};
+enum { HASTE_STEPS = 2000, SLOTS_EACH = 8 };
 
 struct pricer *pricer_new(const struct model *m)
 {
@@ -43,10 +27,10 @@ struct pricer *pricer_new(const struct model *m)
     c->weight = xcalloc(n, sizeof *c->weight);
     c->order = xcalloc(n, sizeof *c->order);
     c->w = xcalloc(n, sizeof *c->w);
-    c->share = xcalloc(n, sizeof *c->share);
     c->rest = xcalloc(n + 1, sizeof *c->rest);
     c->used = xcalloc((size_t)(n + 1) * (m->p->n_resources + 1), sizeof *c->used);
     c->set = xcalloc(n + 1, sizeof *c->set);
+    c->alive = xcalloc(n + 1, sizeof *c->alive);
     c->tried = xcalloc(n + 1, sizeof *c->tried);
     return c;
 }
@@ -63,10 +47,11 @@ void pricer_free(struct pricer *c)
     free(c->weight);
     free(c->order);
     free(c->w);
-    free(c->share);
+    vec_done(&c->table);
     free(c->rest);
     free(c->used);
     free(c->set);
+    free(c->alive);
     free(c->tried);
     free(c);
 }
@@ -160,8 +145,8 @@ static bool bounded(const struct engine *g, uint32_t pool, uint32_t slot, uint32
                     const struct solver_set *services)
 {
     uint32_t like = g->m->pools[pool].slots[slot].like;
-    for (size_t i = 0; i < g->columns.n; i++) {
-        const struct column *k = &g->columns.at[i];
+    for (size_t i = 0; i < g->bounded.n; i++) {
+        const struct column *k = &g->columns.at[g->bounded.at[i]];
         if (k->hi < ROW_INF && k->pool == pool && k->value == value &&
             g->m->pools[pool].slots[k->slot].like == like && set_same(&k->services, services))
             return true;
@@ -171,108 +156,70 @@ static bool bounded(const struct engine *g, uint32_t pool, uint32_t slot, uint32
 
 static bool pool_bounded(const struct engine *g, uint32_t pool)
 {
-    for (size_t i = 0; i < g->columns.n; i++)
-        if (g->columns.at[i].pool == pool && g->columns.at[i].hi < ROW_INF)
+    for (size_t i = 0; i < g->bounded.n; i++)
+        if (g->columns.at[g->bounded.at[i]].pool == pool &&
+            g->columns.at[g->bounded.at[i]].hi < ROW_INF)
             return true;
     return false;
-}
-
-/* By weight for their share, the best first. */
-static bool comes_first(const struct pricer *c, uint32_t a, uint32_t b)
-{
-    wide x = (wide)c->w[a] * (c->share[b] + 1), y = (wide)c->w[b] * (c->share[a] + 1);
-    return x != y ? x > y : c->order[a] < c->order[b];
-}
-
-static void candidates_sort(struct pricer *c)
-{
-    for (uint32_t i = 1; i < c->n; i++)
-        for (uint32_t k = i; k > 0 && comes_first(c, k, k - 1); k--) {
-            uint32_t o = c->order[k];
-            int64_t w = c->w[k], share = c->share[k];
-            c->order[k] = c->order[k - 1], c->w[k] = c->w[k - 1], c->share[k] = c->share[k - 1];
-            c->order[k - 1] = o, c->w[k - 1] = w, c->share[k - 1] = share;
-        }
-}
-
-/* Options that may be in the best kind, in the order in which they are tried. */
-static void candidates(const struct engine *g, const struct pool *pool, const struct slot *slot,
-                       bool all)
-{
-    struct pricer *c = g->pricer;
-    uint32_t resources = g->m->p->n_resources;
-    c->n = 0;
-    c->tight = false;
-    for (uint32_t i = 0; i < pool->n_options; i++)
-        if ((all || c->weight[i] > 0) &&
-            option_fits(g->m, &pool->options[i], slot, &pool->forced, pool->forced_demand)) {
-            c->order[c->n] = i;
-            c->share[c->n] = 0;
-            c->w[c->n++] = c->weight[i];
-        }
-    c->room = 0;
-    for (uint32_t r = 0; slot->capacity && r < resources; r++) {
-        int64_t room = slot->capacity[r] - pool->forced_demand[r], wanted = 0;
-        for (uint32_t k = 0; k < c->n; k++)
-            wanted += c->w[k] > 0 ? pool->options[c->order[k]].demand[r] : 0;
-        if (wanted <= room || room == 0)
-            continue;
-        c->tight = true;
-        c->room += SHARE;
-        for (uint32_t k = 0; k < c->n; k++)
-            c->share[k] += (int64_t)((wide)pool->options[c->order[k]].demand[r] * SHARE / room);
-    }
-    candidates_sort(c);
-    c->rest[c->n] = 0;
-    for (uint32_t k = c->n; k-- > 0;)
-        c->rest[k] = c->rest[k + 1] + (c->w[k] > 0 ? c->w[k] : 0);
-}
-
-/* The most that candidates from k on can add, with so many shares left. */
-static int64_t most_from(const struct pricer *c, uint32_t k, int64_t room)
-{
-    int64_t sum = 0;
-    if (!c->tight)
-        return c->rest[k];
-    for (; k < c->n && c->w[k] > 0; k++) {
-        if (c->share[k] > room)
-            return sum + (int64_t)((wide)c->w[k] * room / c->share[k]) + 1;
-        sum += c->w[k];
-        room -= c->share[k];
-    }
-    return sum;
 }
 
 struct found {
     int64_t worth; /* what is not more is not looked for */
     bool any;
     struct solver_set services;
+    bool haste, cut; /* cut: it was ended before all was seen */
 };
 
-static void take(struct engine *g, const struct pool *pool, uint32_t k)
+static void found_set(struct found *f, int64_t worth, const struct solver_set *services)
+{
+    f->worth = worth;
+    f->any = true;
+    f->services = *services;
+}
+
+static void option_join(struct engine *g, const struct pool *pool, uint32_t k)
 {
     struct pricer *c = g->pricer;
     const struct option *o = &pool->options[c->order[k]];
     uint32_t resources = g->m->p->n_resources;
     c->set[k + 1] = c->set[k];
     set_join(&c->set[k + 1], &o->set);
+    c->alive[k + 1] = c->alive[k];
+    set_take(&c->alive[k + 1], &o->rivals);
+    solver_set_drop(&c->alive[k + 1], c->order[k]);
     for (uint32_t r = 0; r < resources; r++)
         c->used[(size_t)(k + 1) * resources + r] = c->used[(size_t)k * resources + r] +
                                                    o->demand[r];
 }
 
-static void leave(struct engine *g, uint32_t k)
+static void option_leave(struct engine *g, uint32_t k)
 {
     struct pricer *c = g->pricer;
     uint32_t resources = g->m->p->n_resources;
     c->set[k + 1] = c->set[k];
+    c->alive[k + 1] = c->alive[k];
+    solver_set_drop(&c->alive[k + 1], c->order[k]);
     for (uint32_t r = 0; r < resources; r++)
         c->used[(size_t)(k + 1) * resources + r] = c->used[(size_t)k * resources + r];
 }
 
+/* Decides candidate k; false if it does not fit. */
+static bool option_put(struct engine *g, const struct pool *pool, const struct slot *slot,
+                       uint32_t k, bool with)
+{
+    struct pricer *c = g->pricer;
+    const int64_t *used = c->used + (size_t)k * g->m->p->n_resources;
+    if (with && !option_fits(g->m, &pool->options[c->order[k]], slot, &c->set[k], used))
+        return false;
+    if (with)
+        option_join(g, pool, k);
+    else
+        option_leave(g, k);
+    return true;
+}
+
 /* Depth first over the candidates.  At depth k the first k are decided; tried[k] counts the ways in
- * which candidate k was decided so far: with it first where it has weight, without it first
- * elsewhere. */
+ * which candidate k was decided so far.  The way that promises more comes first. */
 static void choose(struct engine *g, uint32_t pool, uint32_t slot, uint32_t value, int64_t base,
                    bool check, struct found *best)
 {
@@ -280,34 +227,44 @@ static void choose(struct engine *g, uint32_t pool, uint32_t slot, uint32_t valu
     const struct slot *in = &at->slots[slot];
     struct pricer *c = g->pricer;
     uint32_t resources = g->m->p->n_resources, k = 0;
-    int64_t sum[SOLVER_MAX_SERVICES + 1], room[SOLVER_MAX_SERVICES + 1];
+    int64_t sum[SOLVER_MAX_SERVICES + 1];
+    bool with_first[SOLVER_MAX_SERVICES + 1];
     sum[0] = base;
-    room[0] = c->room;
     c->set[0] = at->forced;
     memcpy(c->used, at->forced_demand, resources * sizeof *c->used);
     c->tried[0] = 0;
-    for (;;) {
-        g->steps++;
+    uint64_t until = best->haste ? g->steps + HASTE_STEPS : UINT64_MAX;
+    while (!engine_spent(g)) { /* what is found is not the best then, and no proof is made of it */
+        if (g->steps++ > until && best->any) {
+            best->cut = true;
+            return;
+        }
         if (k < c->n && c->tried[k] < 2) {
-            const struct option *o = &at->options[c->order[k]];
-            bool with = (c->tried[k] == 0) == (c->w[k] > 0);
+            const int64_t *next = c->used + (size_t)(k + 1) * resources;
+            bool alone = !check && price_sure(c, at, k);
+            if (c->tried[k] == 0) {
+                int64_t without = 0;
+                if (!alone && option_put(g, at, in, k, false))
+                    without = price_most_from(g, at, in, k + 1, next);
+                with_first[k] = c->w[k] > 0 && option_put(g, at, in, k, true) &&
+                                (alone ||
+                                 c->w[k] + price_most_from(g, at, in, k + 1, next) >= without);
+            }
+            bool with = (c->tried[k] == 0) == with_first[k];
             c->tried[k]++;
-            if (with && !option_fits(g->m, o, in, &c->set[k], c->used + (size_t)k * resources))
+            if (!option_put(g, at, in, k, with))
                 continue;
+            if (with && alone)
+                c->tried[k] = 2;
             sum[k + 1] = sum[k] + (with ? c->w[k] : 0);
-            room[k + 1] = room[k] - (with ? c->share[k] : 0);
-            if (sum[k + 1] + most_from(c, k + 1, room[k + 1]) <= best->worth)
+            if (sum[k + 1] + price_most_from(g, at, in, k + 1, next) <= best->worth)
                 continue;
-            if (with)
-                take(g, at, k);
-            else
-                leave(g, k);
             c->tried[++k] = 0;
             continue;
         }
         if (k == c->n && sum[k] > best->worth && !(at->fresh && set_empty(&c->set[k])) &&
             !(check && bounded(g, pool, slot, value, &c->set[k])))
-            *best = (struct found){sum[k], true, c->set[k]};
+            found_set(best, sum[k], &c->set[k]);
         if (k-- == 0)
             return;
     }
@@ -325,14 +282,14 @@ static void price_slot(struct engine *g, uint32_t pool, uint32_t slot, uint32_t 
     g->steps += 1 + at->n_options / 4;
     if (most <= best->worth)
         return;
-    candidates(g, at, &at->slots[slot], check);
+    price_candidates(g, at, &at->slots[slot], check);
     choose(g, pool, slot, value, base, check, best);
     if (check || !at->fresh || !set_empty(&at->forced))
         return;
     for (uint32_t i = 0; i < at->n_options; i++) /* where nothing has weight, the least bad alone */
         if (c->weight[i] <= 0 && base + c->weight[i] > best->worth &&
             option_fits(g->m, &at->options[i], &at->slots[slot], &at->forced, at->forced_demand))
-            *best = (struct found){base + c->weight[i], true, at->options[i].set};
+            found_set(best, base + c->weight[i], &at->options[i].set);
 }
 
 /* --- all --- */
@@ -348,7 +305,8 @@ static bool value_repeats(const struct engine *g, uint32_t value)
     return false;
 }
 
-static uint32_t price_pool(struct engine *g, uint32_t pool, int64_t least, int64_t *surplus)
+static uint32_t price_pool(struct engine *g, uint32_t pool, int64_t least, bool haste,
+                           struct proof *f)
 {
     const struct pool *at = &g->m->pools[pool];
     struct pricer *c = g->pricer;
@@ -362,11 +320,14 @@ static uint32_t price_pool(struct engine *g, uint32_t pool, int64_t least, int64
             c->weight[i] = weight_of(g, at, value, &at->options[i].set);
         int64_t forced = weight_of(g, at, value, &at->forced);
         for (uint32_t s = 0; s < at->n_slots; s++) {
-            struct found best = {.worth = 0};
+            struct found best = {.haste = haste};
+            if (at->n_slots > SLOTS_EACH) /* only what is better still */
+                best.worth = f->surplus[pool];
             price_slot(g, pool, s, value, forced + node_worth(g, at, at->slots[s].hardware), check,
                        &best);
-            if (best.worth > *surplus)
-                *surplus = best.worth;
+            f->whole &= !best.cut;
+            if (best.worth > f->surplus[pool])
+                f->surplus[pool] = best.worth;
             if (best.any && best.worth > least)
                 engine_column(g, pool, s, value, &best.services);
         }
@@ -374,15 +335,16 @@ static uint32_t price_pool(struct engine *g, uint32_t pool, int64_t least, int64
     return (uint32_t)(g->columns.n - before);
 }
 
-uint32_t price_all(struct engine *g, struct proof *f)
+uint32_t price_all(struct engine *g, struct proof *f, bool haste)
 {
     uint32_t found = 0;
     int64_t least = 1 << 12; /* less is rounding, and not worth a column */
     weights_build(g, f);
+    f->whole = true;
     for (uint32_t i = 0; i < g->m->n_pools; i++) {
         f->surplus[i] = 0;
         if (g->m->pools[i].cap)
-            found += price_pool(g, i, least, &f->surplus[i]);
+            found += price_pool(g, i, least, haste, f);
     }
     return found;
 }

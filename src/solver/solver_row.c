@@ -164,11 +164,15 @@ static void key_row(struct rows *r, const struct model *m, uint32_t i)
         row->most = 1;
 }
 
-/* Nodes by what their hardware counts: whole numbers that branching settles early. */
+/* Nodes by what their hardware counts: whole numbers that branching settles early.  Only a few:
+ * each row makes every step of the linear program longer. */
 static void hardware_rows(struct rows *r, const struct model *m)
 {
+    enum { HARDWARE_ROWS = 24 };
     const struct pool *fresh = &m->pools[m->n_pools - 1];
-    for (uint32_t i = 0; i < fresh->n_slots && m->by_hardware; i++)
+    if (!m->by_hardware)
+        return;
+    for (uint32_t i = 0; i < fresh->n_slots && fresh->n_slots <= HARDWARE_ROWS; i++)
         if (fresh->slots[i].like == i) {
             uint32_t row = row_add(r, ROW_HARDWARE, fresh->slots[i].hardware, 0, 0, ROW_INF);
             r->at.at[row].branch = true;

@@ -93,7 +93,7 @@ bool rules_meant(const struct solver_problem *p, struct solver_ref ref)
     case SOLVER_RULE_EVERYWHERE: return s->everywhere;
     case SOLVER_RULE_DEMAND: return demands(p, s);
     case SOLVER_RULE_EXISTING: return p->n_existing > 0;
-    case SOLVER_RULE_OFFER: return p->n_hardware == 0 || p->n_images == 0;
+    case SOLVER_RULE_OFFER: return !model_offers(p);
     case SOLVER_RULE_APART:
     case SOLVER_RULE_RATIO:
     case SOLVER_RULE_SPREAD:
@@ -111,7 +111,7 @@ bool rules_numeric(enum solver_rule rule)
 
 /* --- limits --- */
 
-static int limit_check(const char *what, uint64_t n, uint64_t max, struct err *e)
+static int most_check(const char *what, uint64_t n, uint64_t max, struct err *e)
 {
     if (n <= max)
         return 0;
@@ -140,7 +140,7 @@ static int sets_check(const struct solver_problem *p, const struct solver_set *s
     return 0;
 }
 
-static int parts_check(const struct solver_problem *p, struct err *e)
+static int problem_parts_check(const struct solver_problem *p, struct err *e)
 {
     for (uint32_t i = 0; i < p->n_services; i++)
         if (amounts_check(p, p->services[i].demand, "service", i, e) < 0)
@@ -170,7 +170,7 @@ static int parts_check(const struct solver_problem *p, struct err *e)
     return 0;
 }
 
-static int groups_check(const struct solver_problem *p, struct err *e)
+static int alike_check(const struct solver_problem *p, struct err *e)
 {
     uint32_t groups[SOLVER_MAX_GROUPS], n = 0;
     for (uint32_t i = 0; i < p->n_existing; i++) {
@@ -178,7 +178,7 @@ static int groups_check(const struct solver_problem *p, struct err *e)
         while (g < n && !existing_alike(&p->existing[groups[g]], &p->existing[i]))
             g++;
         if (g == SOLVER_MAX_GROUPS)
-            return limit_check("different nodes that exist", g + 1, SOLVER_MAX_GROUPS, e);
+            return most_check("different nodes that exist", g + 1, SOLVER_MAX_GROUPS, e);
         if (g == n)
             groups[n++] = i;
     }
@@ -196,9 +196,9 @@ static int existing_check(const struct solver_problem *p, struct err *e)
             return err_set(e, ERR_INVALID, "existing %u: names what is not there", i);
         nodes += x->count;
     }
-    if (limit_check("nodes that exist", nodes, SOLVER_MAX_NODES, e) < 0)
+    if (most_check("nodes that exist", nodes, SOLVER_MAX_NODES, e) < 0)
         return -ERR_TOO_LARGE;
-    return groups_check(p, e);
+    return alike_check(p, e);
 }
 
 int solver_problem_check(const struct solver_problem *p, struct err *e)
@@ -221,10 +221,10 @@ int solver_problem_check(const struct solver_problem *p, struct err *e)
         {"nodes", p->nodes_max, SOLVER_MAX_NODES},
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-        if (limit_check(limits[i].what, limits[i].n, limits[i].max, e) < 0)
+        if (most_check(limits[i].what, limits[i].n, limits[i].max, e) < 0)
             return -ERR_TOO_LARGE;
     if (p->nodes_min > p->nodes_max)
         return err_set(e, ERR_INVALID, "%u to %u nodes", p->nodes_min, p->nodes_max);
-    int r = parts_check(p, e);
+    int r = problem_parts_check(p, e);
     return r < 0 ? r : existing_check(p, e);
 }

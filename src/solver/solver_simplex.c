@@ -78,7 +78,7 @@ void simplex_free(struct simplex *s)
 }
 
 /* Where a variable outside the basis is. */
-static void settle(struct variable *v)
+static void var_rest(struct variable *v)
 {
     if (v->where == AT_HI && v->hi < INF)
         v->x = v->hi;
@@ -96,7 +96,7 @@ static void bounds(struct simplex *s, uint32_t j, double lo, double hi)
     v->lo = lo;
     v->hi = hi;
     if (v->where != BASIC)
-        settle(v);
+        var_rest(v);
 }
 
 void simplex_row_bounds(struct simplex *s, uint32_t row, double lo, double hi)
@@ -123,7 +123,7 @@ uint32_t simplex_column_add(struct simplex *s, uint32_t n, const uint32_t *rows,
         vec_push(&s->entries, e);
     }
     v.where = AT_LO;
-    settle(&v);
+    var_rest(&v);
     vec_push(&s->vars, v);
     return (uint32_t)s->vars.n - 1 - s->m;
 }
@@ -244,7 +244,7 @@ static void basis_reset(struct simplex *s)
     for (uint32_t j = 0; j < s->vars.n; j++)
         if (s->vars.at[j].where == BASIC) {
             s->vars.at[j].where = AT_LO;
-            settle(&s->vars.at[j]);
+            var_rest(&s->vars.at[j]);
         }
     memset(s->inverse, 0, (size_t)m * m * sizeof *s->inverse);
     for (uint32_t i = 0; i < m; i++) {
@@ -370,12 +370,12 @@ static void step_take(struct simplex *s, uint32_t j, double sense, struct step s
     in->x += sense * step.length;
     if (step.leaves == m) {
         in->where = in->where == AT_LO ? AT_HI : AT_LO;
-        settle(in);
+        var_rest(in);
         return;
     }
     struct variable *out = &s->vars.at[s->basis[step.leaves]];
     out->where = step.to_hi ? AT_HI : AT_LO;
-    settle(out);
+    var_rest(out);
     in->where = BASIC;
     s->basis[step.leaves] = j;
     double by = 1 / s->direction[step.leaves];
@@ -390,15 +390,15 @@ static void step_take(struct simplex *s, uint32_t j, double sense, struct step s
     s->since++;
 }
 
-enum simplex_end simplex_run(struct simplex *s, uint64_t *work)
+enum simplex_end simplex_run(struct simplex *s, uint64_t *work, uint64_t max_work)
 {
     uint32_t limit = 200 + 20 * s->m + 2 * (uint32_t)s->vars.n;
     s->idle = 0;
     values_renew(s);
-    for (uint32_t i = 0; i < limit; i++) {
-        *work += 1 + ((uint64_t)s->m * s->m + s->entries.n) / 256;
+    for (uint32_t i = 0; i < limit && *work < max_work; i++) {
+        *work += 1 + ((uint64_t)s->m * s->m + s->entries.n) / 16;
         if (s->since >= RENEW_AFTER) {
-            *work += (uint64_t)s->m * s->m * s->m / 256;
+            *work += (uint64_t)s->m * s->m * s->m / 16;
             if (!inverse_renew(s))
                 basis_reset(s);
             values_renew(s);

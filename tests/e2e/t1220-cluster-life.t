@@ -96,8 +96,16 @@ first=$op
 operate stop '{}'
 is "$status" 409 "a second operation is refused"
 has "$answer" "operation $first" "and the first is named"
+operate stop '{"services":["balancer"],"queue":true}'
+is "$status" 202 "or waits for its end"
+is "$(field "$(api GET /v1/clusters/shop)" waiting 0)" stop "which the cluster shows"
 go_on
-op=$first; is "$(ended)" succeeded "which ends"
+op=$first; is "$(ended)" succeeded "which comes"
+stopped() { noderoles | grep -q 'balancer ACTIVE stopped'; }
+until_true 20 stopped; ok $? "and then it is done"
+operate start '{}'
+is "$(ended)" succeeded "and undone"
+is "$(api POST /v1/deployments/shop/bind -H 'Content-Type: application/json' -d '{"bindings":[{"role":"cache","nodes":"*"}]}' | tail -n 1)" 409 "nobody binds by hand what is solved"
 
 # --- cancel: nothing restarts by itself
 pause

@@ -98,7 +98,8 @@ static void pools_build(struct brute *b)
             for (uint32_t i = 0; i < p->n_images; i++)
                 for (uint32_t v = 0; v < (p->n_values ? p->n_values : 1); v++) {
                     struct one o = {set, h, i, p->n_values ? v : SOLVER_NONE, false};
-                    if (node_good(p, &o))
+                    if (!(p->old_hardware.w[0] >> h & 1) && !(p->old_images.w[0] >> i & 1) &&
+                        node_good(p, &o))
                         one_add(b, b->n_pools, o);
                 }
     b->n_pools++;

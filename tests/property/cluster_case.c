@@ -36,7 +36,7 @@ static void pointers_set(struct cluster_case *c)
     for (uint32_t i = 0; i < CASE_SERVICES; i++)
         if (c->services[i].demand)
             c->services[i].demand = c->demand[i];
-    for (uint32_t i = 0; i < CASE_HARDWARE; i++)
+    for (uint32_t i = 0; i <= CASE_HARDWARE; i++)
         if (c->hardware[i].capacity)
             c->hardware[i].capacity = c->capacity[i];
 }
@@ -109,6 +109,10 @@ static void existing_roll(struct cluster_case *c, struct dice *d)
         x->count = roll(d, 3);
         nodes += x->count;
     }
+    if (p->n_existing && !roll(d, 4))
+        p->old_hardware = mask(roll(d, 1u << p->n_hardware));
+    if (p->n_existing && !roll(d, 8))
+        p->old_images = mask(roll(d, 1u << p->n_images));
     p->involved = roll(d, 3) ? mask(roll(d, 1u << p->n_services)) : mask(0);
     p->give_up = roll(d, 3) ? 0 : roll(d, nodes + 1);
     if (p->n_existing && roll(d, 2)) { /* about as many as there are */
@@ -205,13 +209,16 @@ void case_drop(struct cluster_case *c, struct solver_ref ref)
         for (uint32_t i = 0; i < p->n_existing; i++)
             c->existing[i].keep = false;
         break;
-    case SOLVER_RULE_OFFER: /* hardware and an image on which everything may be */
-        p->n_hardware = p->n_images = 1;
-        c->hardware[0].capacity = c->capacity[0];
+    case SOLVER_RULE_OFFER: /* hardware and an image on which everything may be, besides */
+        c->hardware[p->n_hardware].capacity = c->capacity[p->n_hardware];
         for (uint32_t r = 0; r < CASE_RESOURCES; r++)
-            c->capacity[0][r] = SOLVER_MAX_AMOUNT;
-        for (uint32_t i = 0; i < p->n_services; i++)
-            c->services[i].hardware = c->services[i].images = solver_set_below(1);
+            c->capacity[p->n_hardware][r] = SOLVER_MAX_AMOUNT;
+        for (uint32_t i = 0; i < p->n_services; i++) {
+            solver_set_add(&c->services[i].hardware, p->n_hardware);
+            solver_set_add(&c->services[i].images, p->n_images);
+        }
+        p->old_hardware = solver_set_below(p->n_hardware++);
+        p->old_images = solver_set_below(p->n_images++);
         break;
     case SOLVER_RULE_COUNT: break;
     }
@@ -247,7 +254,9 @@ bool case_has(const struct cluster_case *c, struct solver_ref ref)
     case SOLVER_RULE_SPREAD: return ref.index < p->n_spreads;
     case SOLVER_RULE_NODES: return ref.index == 0;
     case SOLVER_RULE_EXISTING: return ref.index == 0 && p->n_existing > 0;
-    case SOLVER_RULE_OFFER: return ref.index == 0 && (p->n_hardware == 0 || p->n_images == 0);
+    case SOLVER_RULE_OFFER:
+        return ref.index == 0 && (!(~p->old_hardware.w[0] & solver_set_below(p->n_hardware).w[0]) ||
+                                  !(~p->old_images.w[0] & solver_set_below(p->n_images).w[0]));
     case SOLVER_RULE_MIN:
     case SOLVER_RULE_MAX:
     case SOLVER_RULE_STEP:
@@ -269,8 +278,9 @@ static unsigned bits(const struct solver_set *s)
 void case_print(const struct cluster_case *c)
 {
     const struct solver_problem *p = &c->p;
-    printf("# nodes %u..%u give up %u involved %x values %u resources %u images %u\n", p->nodes_min,
-           p->nodes_max, p->give_up, bits(&p->involved), p->n_values, p->n_resources, p->n_images);
+    printf("# nodes %u..%u give up %u involved %x values %u resources %u images %u old %x %x\n",
+           p->nodes_min, p->nodes_max, p->give_up, bits(&p->involved), p->n_values, p->n_resources,
+           p->n_images, bits(&p->old_hardware), bits(&p->old_images));
     for (uint32_t i = 0; i < p->n_services; i++) {
         const struct solver_service *s = &c->services[i];
         printf("# service %u: %u..%d step %u hw %x img %x demand %d,%d%s%s\n", i, s->min,

@@ -25,8 +25,8 @@ enum {
 struct cluster_case { /* everything that p points to */
     struct solver_problem p;
     struct solver_service services[CASE_SERVICES];
-    int64_t demand[CASE_SERVICES][CASE_RESOURCES], capacity[CASE_HARDWARE][CASE_RESOURCES];
-    struct solver_hardware hardware[CASE_HARDWARE];
+    int64_t demand[CASE_SERVICES][CASE_RESOURCES], capacity[CASE_HARDWARE + 1][CASE_RESOURCES];
+    struct solver_hardware hardware[CASE_HARDWARE + 1];
     struct solver_set together[CASE_SETS], apart[CASE_SETS];
     struct solver_ratio ratios[CASE_SETS];
     struct solver_spread spreads[CASE_SETS];

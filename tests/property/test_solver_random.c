@@ -206,7 +206,8 @@ static bool relaxation_check(struct tally *t, uint64_t seed, const struct cluste
 {
     struct cluster_case part;
     if (!a->has_relaxation)
-        return c->p.n_hardware == 0 || wrong(t, seed, c, "no relaxation");
+        return in_conflict(a, (struct solver_ref){SOLVER_RULE_OFFER, 0}) ||
+               wrong(t, seed, c, "no relaxation");
     case_copy(&part, c);
     for (uint32_t i = 0; i < a->n_changes; i++)
         case_change(&part, &a->changes[i]);

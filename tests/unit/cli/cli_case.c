@@ -105,6 +105,7 @@ int case_run(struct cli_case *c, const char *line)
     const struct cli_env env = {.in = in,
                                 .out = out,
                                 .err = err,
+                                .in_tty = c->answers,
                                 .out_tty = c->tty,
                                 .err_tty = c->tty,
                                 .size = case_size,

@@ -12,6 +12,7 @@
 struct cli_case {
     struct fake *server; /* NULL: ANNEAL_SERVER names an address where nobody listens */
     bool tty;            /* both files are terminals */
+    bool answers;        /* the input is one as well */
     int columns, lines;  /* 0: 80 x 24 */
     const char *input;   /* NULL: empty */
     const char *home;    /* NULL: a directory that is not there */

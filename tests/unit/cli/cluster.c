@@ -46,6 +46,11 @@
     "{\"name\":\"w1\",\"capacity\":64,\"running\":3,\"jigs\":[\"ssh\",\"noop\"],"                  \
     "\"last_seen_ms\":4100}"
 
+#define CLUSTER_DONE CLUSTER_RESULT(OPERATION_JSON("running", 1, 0, 1))
+#define REVISION(n, state)                                                                         \
+    "{\"id\":4,\"deployment\":\"shop\",\"number\":" #n ",\"state\":\"" state                       \
+    "\",\"catalog\":3,\"message\":\"m" #n "\"}"
+
 static const struct {
     const char *route;
     int status;
@@ -186,6 +191,33 @@ static const struct {
      ",\"operation\":null,\"added\":0,\"changed\":0,\"removed\":0,\"tasks\":0}"},
     {"POST /v1/noderoles/12/abandon", 200,
      "{\"noderole\":12,\"name\":\"web@n1\",\"reason\":\"\",\"undone\":[\"remove-web\"]}"},
+    {"GET /v1/clusters", 200, LIST(CLUSTER_JSON)},
+    {"POST /v1/clusters", 202, CLUSTER_DONE},
+    {"GET /v1/clusters/shop", 200, CLUSTER_JSON},
+    {"PATCH /v1/clusters/shop", 200, CLUSTER_JSON},
+    {"POST /v1/clusters/shop/expand", 202, CLUSTER_DONE},
+    {"POST /v1/clusters/shop/shrink", 202, CLUSTER_DONE},
+    {"POST /v1/clusters/shop/add-service", 202, CLUSTER_DONE},
+    {"POST /v1/clusters/shop/remove-service", 202, CLUSTER_DONE},
+    {"POST /v1/clusters/shop/configure", 202, CLUSTER_DONE},
+    {"POST /v1/clusters/shop/start", 202, CLUSTER_DONE},
+    {"POST /v1/clusters/shop/stop", 202, CLUSTER_DONE},
+    {"POST /v1/clusters/shop/restart", 202, CLUSTER_DONE},
+    {"POST /v1/clusters/shop/upgrade", 202, CLUSTER_DONE},
+    {"POST /v1/clusters/shop/rollback", 202, CLUSTER_DONE},
+    {"POST /v1/clusters/shop/act", 202, CLUSTER_DONE},
+    {"POST /v1/clusters/shop/delete", 202, CLUSTER_DONE},
+    {"GET /v1/deployments/shop/snapshots", 200,
+     LIST(REVISION(4, "proposed") "," REVISION(3, "committed") "," REVISION(
+         2, "recalled") "," REVISION(1, "archived"))},
+    {"GET /v1/deployments/shop/diff", 200,
+     "{\"from\":" REVISION(1, "archived") ",\"to\":" REVISION(
+         3,
+         "committed") ",\"changes\":[{\"role\":\"cluster\",\"node\":null,\"noderole\":null,"
+                      "\"change\":\"changed\","
+                      "\"before\":{\"config\":{\"web\":{\"port\":80}}},"
+                      "\"after\":{\"config\":{\"web\":{\"port\":81}}},\"gains\":[],\"losses\":[]}],"
+                      "\"touched\":[],\"conflicts\":[],\"lost\":[],\"refused\":null}"},
     {"GET /v1/tokens", 200, LIST(TOKEN(""))},
     {"POST /v1/tokens", 201, TOKEN(",\"secret\":\"anl_s3cret\"")},
     {"DELETE /v1/tokens/2", 204, ""},

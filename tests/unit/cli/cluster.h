@@ -6,7 +6,7 @@
 #include "fake_server.h"
 
 /* Node n1, role web, jig ssh, pool p1, deployment prod, noderole 12, operation 3 (ended), tasks 5
- * (done) and 6 (failed), token 2. */
+ * (done) and 6 (failed), token 2, cluster shop. */
 struct fake *cluster_new(void);
 
 #define LIST(items) "{\"items\":[" items "],\"next\":null,\"total\":1}"
@@ -56,6 +56,27 @@ struct fake *cluster_new(void);
     "\"items\":[{\"task\":6,\"name\":\"start\",\"attempt\":1,\"outcome\":\"open\","                \
     "\"start_ms\":15000,\"end_ms\":null}]}],\"critical\":[{\"task\":5,\"name\":\"install\","       \
     "\"node\":\"n1\",\"start_ms\":10000,\"end_ms\":15000}],\"truncated\":true}"
+/* Cluster shop: two nodes, revision 2 of its row 5. */
+#define CLUSTER_JSON                                                                               \
+    "{\"name\":\"shop\",\"id\":9,\"state\":\"active\",\"owner\":\"ann\",\"last\":\"expand\","      \
+    "\"operation\":3,\"revision\":2,\"created_at\":\"2023-11-14T22:12:20.000Z\","                  \
+    "\"expires_at\":\"2023-11-21T22:13:20.000Z\",\"rev\":5,\"waiting\":[\"stop\",\"delete\"],"     \
+    "\"template\":\"shop\","                                                                       \
+    "\"provider\":\"scratch\",\"services\":[\"db\",\"web\"],\"size\":2,"                           \
+    "\"config\":{\"web\":{\"port\":80}},\"nodes\":[{\"name\":\"shop-1000.local\","                 \
+    "\"number\":1000,\"hardware\":\"large\",\"image\":\"plain\",\"services\":[\"db\"],"            \
+    "\"state\":\"ACTIVE\"},{\"name\":\"shop-1001.local\",\"number\":1001,"                         \
+    "\"hardware\":\"small\",\"image\":\"plain\",\"services\":[\"web\"],\"state\":\"ERROR\"}]}"
+#define CLUSTER_RESULT(operation)                                                                  \
+    "{\"operation\":" operation                                                                    \
+    ",\"cluster\":null,\"layout\":{\"status\":\"solved\",\"layout\":[{\"count\":1,"                \
+    "\"services\":[\"db\"],\"hardware\":\"large\",\"image\":\"plain\",\"existing\":0},"            \
+    "{\"count\":2,\"services\":[\"web\"],\"hardware\":\"small\",\"image\":\"plain\","              \
+    "\"labels\":{\"rack\":\"r1\"}}],\"objective\":{\"cost\":0.275}},"                              \
+    "\"difference\":{\"new_nodes\":[\"new 1\",\"new 2\"],\"given_up\":[\"shop-1001.local\"],"      \
+    "\"changed\":[{\"node\":\"shop-1000.local\",\"added\":[\"web\",\"metrics\"],"                  \
+    "\"removed\":[\"cache\"]}],\"config\":true},\"plan\":{\"tasks\":12,\"joins\":1,"               \
+    "\"stages\":5}}"
 #define STATUS_JSON                                                                                \
     "{\"version\":\"9.9\",\"state\":\"failed\",\"uptime_ms\":276000000,\"group\":10,"              \
     "\"journal\":1000,\"catalog\":7,"                                                              \

@@ -48,6 +48,24 @@ static const struct {
     {"deployment", "commit", "deployment commit prod", 0},
     {"deployment", "recall", "deployment recall prod", 0},
     {"deployment", "rollback", "deployment rollback prod 2", 0},
+    {"cluster", "list", "cluster list", 0},
+    {"cluster", "show", "cluster show shop", 0},
+    {"cluster", "create", "cluster create shop --template t", 0},
+    {"cluster", "expand", "cluster expand shop --by 1", 0},
+    {"cluster", "shrink", "cluster shrink shop --to 2", 0},
+    {"cluster", "add-service", "cluster add-service shop a,b", 0},
+    {"cluster", "remove-service", "cluster remove-service shop a", 0},
+    {"cluster", "configure", "cluster configure shop --set a=1", 0},
+    {"cluster", "start", "cluster start shop", 0},
+    {"cluster", "stop", "cluster stop shop", 0},
+    {"cluster", "restart", "cluster restart shop", 0},
+    {"cluster", "upgrade", "cluster upgrade shop", 0},
+    {"cluster", "rollback", "cluster rollback shop 1", 0},
+    {"cluster", "act", "cluster act shop backup", 0},
+    {"cluster", "delete", "cluster delete shop", 0},
+    {"cluster", "lease", "cluster lease shop 7d", 0},
+    {"cluster", "history", "cluster history shop", 0},
+    {"cluster", "diff", "cluster diff shop", 0},
     {"noderole", "list", "noderole list", 0},
     {"noderole", "show", "noderole show 12", 0},
     {"noderole", "data", "noderole data 12", 0},
@@ -125,12 +143,18 @@ static void template_of(const char *request, struct buf *b)
 {
     static const struct {
         const char *after, *is;
-    } names[] = {{"nodes", "{node}"},      {"deployments", "{deployment}"},
+    } names[] = {{"nodes", "{node}"},
+                 {"deployments", "{deployment}"},
                  {"barclamps", "{barclamp}"},
-                 {"roles", "{role}"},      {"jigs", "{jig}"},
-                 {"pools", "{pool}"},      {"noderoles", "{id}"},
-                 {"operations", "{id}"},   {"tasks", "{id}"},
-                 {"attempts", "{number}"}, {"tokens", "{id}"},
+                 {"clusters", "{cluster}"},
+                 {"roles", "{role}"},
+                 {"jigs", "{jig}"},
+                 {"pools", "{pool}"},
+                 {"noderoles", "{id}"},
+                 {"operations", "{id}"},
+                 {"tasks", "{id}"},
+                 {"attempts", "{number}"},
+                 {"tokens", "{id}"},
                  {"why", "{kind}"}};
     char path[256], before[64] = "", before2[64] = "";
     size_t n = strcspn(request, "? \r") + 1; /* after the method */
@@ -143,6 +167,8 @@ static void template_of(const char *request, struct buf *b)
                 part = names[i].is;
         if (!strcmp(before2, "why"))
             part = "{object}";
+        if (!strcmp(before2, "clusters"))
+            part = "{verb}";
         buf_printf(b, "/%s", part);
         snprintf(before2, sizeof before2, "%s", before);
         snprintf(before, sizeof before, "%s", p);

@@ -76,7 +76,7 @@ static const char object[] =
     "\"counts\":{\"ACTIVE\":3,\"ERROR\":0,\"TODO\":1},\"yes\":true,\"no\":false,\"none\":[],"
     "\"progress\":{\"total\":4,\"done\":1,\"skipped\":1,\"failed\":1},\"deep\":{\"x\":{\"y\":\"z\"}"
     "},"
-    "\"odd\":\"not a time\",\"empty\":{\"total\":0}}";
+    "\"odd\":\"not a time\",\"later\":\"2023-11-14T23:13:20.000Z\",\"empty\":{\"total\":0}}";
 
 static void test_fields(void)
 {
@@ -95,6 +95,11 @@ static void test_fields(void)
         {"at", SHOW_AGE, "4.1s", STYLE_PLAIN},
         {"at", SHOW_TIME, "2023-11-14 22:13:15 UTC, 4.1s ago", STYLE_PLAIN},
         {"odd", SHOW_AGE, "not a time", STYLE_PLAIN},
+        {"at", SHOW_LEFT, "over", STYLE_PLAIN},
+        {"at", SHOW_DUE, "2023-11-14 22:13:15 UTC, over", STYLE_PLAIN},
+        {"later", SHOW_LEFT, "1h00m", STYLE_PLAIN},
+        {"later", SHOW_DUE, "2023-11-14 23:13:20 UTC, in 1h00m", STYLE_PLAIN},
+        {"odd", SHOW_DUE, "not a time", STYLE_PLAIN},
         {"ms", SHOW_MS, "1m05s", STYLE_PLAIN},
         {"nul", SHOW_MS, "", STYLE_PLAIN},
         {"size", SHOW_BYTES, "1.2 MB", STYLE_PLAIN},

@@ -1,0 +1,76 @@
+#!/bin/bash
+# What tasks of a cluster see: its config with macros expanded, all nodes, and what tasks before them told.
+# SPDX-License-Identifier: Apache-2.0
+. "${ANNEAL_TOP:?}/tests/e2e/cluster.sh"
+rm -rf "$work/catalog"
+mkdir -p "$work/catalog" "$work/seen"
+cat >"$work/catalog/barclamp.yaml" <<Y
+barclamp: seen
+jigs: [{name: machines, implementation: shell, reach: outside}]
+providers:
+  - provider: cloud
+    jig: machines
+    config: {region: north}
+    actions:
+      create:
+        - name: make
+          returns: [provider-id]
+          params: {script: 'cat >$work/seen/make-\$ANNEAL_NODE; echo "{\"provider-id\":\"i-\$ANNEAL_NODE\",\"secret\":\"x\"}" >&3'}
+      confirm:
+        - name: confirm
+          returns: [ipaddress]
+          params: {script: 'cat >$work/seen/confirm-\$ANNEAL_NODE; n=\${ANNEAL_NODE#c-}; echo "{\"ipaddress\":\"10.0.0.\${n%%.*}\",\"nodes\":\"mine\",\"config\":\"mine\"}" >&3'}
+hardware: [{hardware: small, providers: {cloud: {flavor: s1, cost: 0.1, vcpu: 1}}}]
+images: [{image: plain, providers: {cloud: {image: img-1, user: admin}}}]
+templates:
+  - template: two
+    defaults:
+      services: [front, back]
+      provider: cloud
+      image: plain
+      config:
+        front: {peers: "%join(map(ip.service.back,'\$:80'),';')%", me: "%host.self%", which: "%instance.self.service.front%", plain: "100% sure"}
+    constraints: {apart: [[front, back]], services: {front: {min: 1, max: 1}, back: {min: 2}}}
+roles:
+  - {name: front, jig: shell, requires: {run: [back]}, actions: {configure: [{name: write-front, params: {script: 'cat >$work/seen/front'}}], start: [{name: start-front, params: {script: 'cat >$work/seen/start'}}]}}
+  - {name: back, jig: shell, actions: {configure: [{name: write-back, params: {script: 'echo "{\"ready\":true}" >&3'}}], start: [{name: start-back, params: {script: 'true'}}]}}
+Y
+start || { echo "1..0 # SKIP no server"; exit 0; }
+anneal catalog load "$work/catalog" >"$work/out" 2>&1; ok $? "the catalog is loaded" "$(cat "$work/out")"
+operate create '{"name":"c","template":"two","nodes":3}'
+is "$(ended)" succeeded "created" || anneal why operation "$op" | sed 's/^/# /'
+see() { python3 - "$@" <<'P'
+import json, sys
+v = json.load(open(sys.argv[1]))
+v = v.get("data", v)
+for k in sys.argv[2:]:
+    v = v[int(k)] if isinstance(v, list) else (v or {}).get(k)
+print("" if v is None else v if isinstance(v, str) else json.dumps(v, sort_keys=True))
+P
+}
+front=$(anneal noderole list --limit 100 -o json | python3 -c 'import json,sys; print([n["node"] for n in json.load(sys.stdin)["items"] if n["role"]=="front"][0])')
+m=$work/seen/make-$front
+is "$(see "$m" hardware) $(see "$m" flavor) $(see "$m" image_id) $(see "$m" user)" "small s1 img-1 admin" "who makes a machine is told what it is to be"
+is "$(see "$m" provider_config region)" north "and what the provider is configured with"
+c=$work/seen/confirm-$front
+is "$(see "$c" config provider-id)" "i-$front" "what was declared to be returned is in the config of the next task"
+is "$(see "$c" results make secret)" x "everything is under results"
+is "$(see "$c" config secret)" "" "and nothing else in the config"
+f=$work/seen/front
+is "$(see "$f" config front me)" "$front" "macros of the node are expanded"
+is "$(see "$f" config front which)" 1 "numbers too"
+is "$(see "$f" config front plain)" "100% sure" "a lone percent sign is text"
+has "$(see "$f" config front peers)" ":80;10.0.0." "lists of other nodes' addresses"
+is "$(see "$f" nodes "$front" ipaddresses bind_v4)" "10.0.0.$(echo "$front" | sed 's/^c-\([0-9]*\).*/\1/')" "the nodes of the cluster, with their addresses"
+is "$(see "$f" nodes | python3 -c 'import json,sys; print(len(json.load(sys.stdin)))')" 3 "all of them: no result takes the place of a reserved key"
+is "$(see "$f" cluster name) $(see "$f" cluster template) $(see "$f" cluster owner)" "c two admin" "and what the cluster is"
+# Over a restart of the server
+crash; start
+operate() { answer=$(post "/v1/clusters/c/$1" "$2"); op=$(field "$answer" operation id); }
+operate configure '{"config":{"front":{"extra":"%num.service.back%"}}}'
+is "$(ended)" succeeded "configured after a restart"
+is "$(see "$f" config front extra)" 2 "with the new config"
+is "$(see "$f" results make provider-id)" "i-$front" "results are kept"
+operate configure '{"config":{"front":{"extra":"%nonsense.of(%"}}}'
+is "${answer##*$'\n'}" 400 "a macro that cannot be read is refused at once"
+done_testing
