@@ -131,6 +131,17 @@ is "$(calls 'h(c[0], "anneal-delivery") == h(c[1], "anneal-delivery")')" true "a
 is "$(calls 'c[1]["at"] < min(done)')" true "before anything else"
 anneal admin check >/dev/null; ok $? "the store is sound"
 
+# --- stopped in the middle, and resumed
+answering hang
+operate configure '{"config":{"base":{"x":5}}}'
+until_true 10 called 1; ok $? "a delivery is under way"
+anneal operation cancel "$op" --abort >/dev/null; ok $? "and is aborted"
+is "$(ended)" cancelled "with its operation"
+is "$(did)" "" "nothing was done"
+anneal operation resume "$op" >/dev/null; ok $? "it is resumed"
+is "$(ended)" succeeded "and goes on"
+is "$(events)" "start start success" "with what was not delivered"
+
 # --- nothing to tell
 answering
 operate upgrade '{}'
