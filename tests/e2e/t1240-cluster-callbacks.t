@@ -104,6 +104,13 @@ is "$(events)" "start failure" "is told as such"
 is "$(calls 'b(c[1])["operation"]["counts"]["failed"] > 0')" true "with how many"
 is "$(calls 'all(sound(x) for x in c)')" true "signed"
 
+failed=$(calls 'h(c[1], "anneal-delivery")')
+answering
+anneal operation retry "$op" >/dev/null; ok $? "it is retried"
+is "$(ended)" succeeded "and succeeds"
+is "$(events)" success "which is told as well"
+[ "$(calls 'h(c[0], "anneal-delivery")')" != "$failed" ]; ok $? "as another delivery"
+
 # --- asked again
 answering 500 503
 operate configure '{"config":{"base":{"x":2}}}'
