@@ -264,6 +264,9 @@ void passive_settle(struct anneal *a, uint32_t t);
 void passive_run_over(struct anneal *a, uint32_t noderole); /* the run that its plan began */
 /* Of a noderole without a node: it has no run, it says how far those are that it waits for. */
 bool passive_follows(const struct anneal *a, uint32_t t);
+/* Of such a noderole, a call to others that has told what is being tried again; it is repeated. */
+bool passive_call_stale(const struct anneal *a, uint32_t t);
+void passive_call_again(struct anneal *a, uint32_t t);
 
 /* tolerance.c */
 void tolerance_add(struct anneal *a, uint32_t may_fail);

@@ -167,8 +167,11 @@ static void settle_one(struct anneal *a, uint32_t t)
         passive_settle(a, t);
         return;
     }
-    if (a->task_state[t] != TASK_PENDING || a->unmet[t] > 0 || task->live)
+    if (a->task_state[t] != TASK_PENDING || a->unmet[t] > 0 || task->live) {
+        if (passive_call_stale(a, t))
+            passive_call_again(a, t);
         return;
+    }
     if (task->done_digest && (a->noderoles.at[task->noderole].mode & MODE_UNCHANGED)) {
         ripple_pass(a, t);
         return;

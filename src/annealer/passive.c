@@ -15,6 +15,10 @@
  * rule does not forgive it, whatever its operation is doing.  So a stage that was reached in spite
  * of a failure is not reached any more when that failure is tried again; what has begun behind it
  * goes on, and what has not waits once more.
+ *
+ * What runs on a noderole without a node is a call to others.  One that has told how something
+ * ended is stale when that is tried again in its open operation: it is made again, as another
+ * delivery, when that has come to its next end.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -60,4 +64,24 @@ void passive_run_over(struct anneal *a, uint32_t id)
             a->tasks[t].done_digest = ripple_task_input(a, t);
         task_changed(a, t);
     }
+}
+
+bool passive_call_stale(const struct anneal *a, uint32_t t)
+{
+    uint32_t noderole = a->tasks[t].noderole, op = task_op(a, t);
+    enum task_state s = a->task_state[t];
+    return a->unmet[t] > 0 && (s == TASK_DONE || s == TASK_TOLERATED || s == TASK_FAILED) &&
+           noderole && a->noderoles.at[noderole].node == 0 && !task_passive(a, t) &&
+           op != OPERATION_STANDING && a->ops.at[op].state == OPERATION_RUNNING;
+}
+
+void passive_call_again(struct anneal *a, uint32_t t)
+{
+    struct task *task = &a->tasks[t];
+    a->noderoles.at[task->noderole].generation++;
+    noderole_changed(a, task->noderole);
+    task->tries = 0;
+    task->done_digest = 0; /* it sees nothing, so nothing it sees can tell that it is due */
+    task_go(a, t, TASKEV_RESET, REASON_RETRY);
+    task_join_failure(a, t);
 }

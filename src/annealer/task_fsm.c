@@ -202,6 +202,8 @@ static void dependency_lost(struct anneal *a, uint32_t t)
         task_settle_later(a, t); /* along a chain of joins: not from here */
         return;
     }
+    if (passive_call_stale(a, t))
+        task_settle_later(a, t);
     if (a->task_state[t] == TASK_READY) {
         task->lane = 0;
         /* READY is not stored, so neither is a reason for leaving it */

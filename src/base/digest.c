@@ -1,4 +1,4 @@
-/* digest.c - BLAKE2b with 16 bytes of output
+/* digest.c - BLAKE2b with 16 bytes of output, HMAC-SHA256
  *
  * libsodium chooses its fastest code in sodium_init(), which is thread-safe and does nothing the
  * second time; without it the portable code would run.  Failing to start is a broken machine, not
@@ -17,6 +17,7 @@ _Static_assert(sizeof(crypto_generichash_state) <= sizeof(struct digest_state), 
 _Static_assert(_Alignof(crypto_generichash_state) <= _Alignof(struct digest_state), "unaligned");
 _Static_assert(DIGEST_BYTES >= crypto_generichash_BYTES_MIN, "shorter than BLAKE2b allows");
 _Static_assert(DIGEST_HEX == 2 * DIGEST_BYTES + 1, "hex and a NUL");
+_Static_assert(DIGEST_HMAC_HEX == 2 * crypto_auth_hmacsha256_BYTES + 1, "hex and a NUL");
 
 static crypto_generichash_state *digest_inner(struct digest_state *s)
 {
@@ -68,4 +69,16 @@ uint64_t digest_64(const void *p, size_t n)
 void digest_hex(const struct digest *d, char ret_hex[DIGEST_HEX])
 {
     text_hex(d->b, sizeof d->b, ret_hex);
+}
+
+void digest_hmac_hex(struct str key, struct str text, char ret_hex[DIGEST_HMAC_HEX])
+{
+    crypto_auth_hmacsha256_state s;
+    uint8_t sum[crypto_auth_hmacsha256_BYTES];
+    digest_ready();
+    crypto_auth_hmacsha256_init(&s, (const uint8_t *)key.s, key.n);
+    crypto_auth_hmacsha256_update(&s, (const uint8_t *)text.s, text.n);
+    crypto_auth_hmacsha256_final(&s, sum);
+    text_hex(sum, sizeof sum, ret_hex);
+    sodium_memzero(&s, sizeof s);
 }

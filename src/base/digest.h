@@ -1,4 +1,6 @@
-/* digest.h - content digests (BLAKE2b by libsodium) and a fast 64-bit mix for in-memory keys */
+/* digest.h - content digests (BLAKE2b by libsodium), a fast 64-bit mix for in-memory keys, and
+ * signatures by a shared key (HMAC-SHA256, RFC 2104) for those who check them with other programs
+ */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef BASE_DIGEST_H
 #define BASE_DIGEST_H
@@ -23,6 +25,10 @@ struct digest_state {
 void digest_begin(struct digest_state *s);
 void digest_add(struct digest_state *s, const void *p, size_t n);
 struct digest digest_end(struct digest_state *s);
+
+/* HMAC-SHA256 as lower-case hex; a key of any length. */
+enum { DIGEST_HMAC_HEX = 65 };
+void digest_hmac_hex(struct str key, struct str text, char ret_hex[DIGEST_HMAC_HEX]);
 
 /* Order-dependent mixing of two 64-bit numbers; not for hostile input. */
 static inline uint64_t mix64(uint64_t h, uint64_t v)

@@ -77,13 +77,17 @@ static void catalog_read_jig(struct load *l, const struct value *v)
 /* There whether a catalog mentions them or not; one of the same name takes their place. */
 void catalog_builtin_jigs(struct load *l)
 {
-    static const char *const names[] = {"noop", "script", "shell", "test", "upload_file"};
+    static const struct {
+        const char *name;
+        uint8_t reach;
+    } jigs[] = {{"callback", REACH_OUTSIDE}, {"noop", REACH_NODE}, {"script", REACH_NODE},
+                {"shell", REACH_NODE},       {"test", REACH_NODE}, {"upload_file", REACH_NODE}};
 
-    for (size_t i = 0; i < COUNT(names); i++) {
-        struct str name = str_of(names[i]);
+    for (size_t i = 0; i < COUNT(jigs); i++) {
+        struct str name = str_of(jigs[i].name);
         struct load_jig j = {.jig = {.name = name, .implementation = name, .active = true}};
         j.jig.implementor = CATALOG_NONE;
-        j.jig.reach = REACH_NODE;
+        j.jig.reach = jigs[i].reach;
         j.jig.where.file = CATALOG_NONE;
         if (catalog_index_add(&l->by_jig, name, (uint32_t)l->jigs.n) == CATALOG_NONE)
             vec_push(&l->jigs, j);

@@ -182,6 +182,7 @@ struct catalog_template {
     uint64_t lease_initial_ms, lease_max_ms, lease_step_ms; /* 0: for ever, no end, none */
     struct str callback_url;                                /* "": no callbacks */
     uint32_t callbacks;                                     /* 1u << enum callback_bit */
+    bool callback_required; /* that of the start must be taken, or nothing is run */
     const struct template_link *links;
     uint32_t n_links;
     const struct value *body; /* as written; resolved: what it is kept as */

@@ -166,12 +166,24 @@ static bool is_http(struct str s)
     return str_is(plain, "http://") || str_is(secure, "https://");
 }
 
+/* An @ before the path: whoever sees the template would see what is in front of it. */
+static bool has_user(struct str url)
+{
+    size_t i = 0, slashes = 0;
+    while (i < url.n && (slashes += url.s[i] == '/') < 3 && !strchr("?#", url.s[i]) &&
+           url.s[i] != '@')
+        i++;
+    return i < url.n && url.s[i] == '@';
+}
+
 static void callbacks_url(struct load *l, const struct value *v, void *object)
 {
     struct catalog_template *t = object;
     t->callback_url = catalog_read_text(l, v, "\"url\"");
     if (v->kind == VALUE_STRING && !is_http(t->callback_url))
         catalog_error(l, v, ERR_INVALID, "\"url\" must begin with http:// or https://");
+    else if (v->kind == VALUE_STRING && has_user(t->callback_url))
+        catalog_error(l, v, ERR_INVALID, "\"url\" must not hold a user name or a password");
 }
 
 static void callbacks_on(struct load *l, const struct value *v, void *object)
@@ -190,7 +202,14 @@ static void callbacks_on(struct load *l, const struct value *v, void *object)
                                                   COUNT(names));
 }
 
-static const struct field callback_fields[] = {{"url", callbacks_url}, {"on", callbacks_on}};
+static void callbacks_required(struct load *l, const struct value *v, void *object)
+{
+    ((struct catalog_template *)object)->callback_required = catalog_read_bool(l, v,
+                                                                               "\"required\"");
+}
+
+static const struct field callback_fields[] = {
+    {"url", callbacks_url}, {"on", callbacks_on}, {"required", callbacks_required}};
 
 static void template_callbacks(struct load *l, const struct value *v, void *object)
 {
@@ -200,6 +219,8 @@ static void template_callbacks(struct load *l, const struct value *v, void *obje
     if (catalog_read_fields(l, v, "\"callbacks\"", callback_fields, COUNT(callback_fields), t) &&
         !value_get(v, "url"))
         catalog_error(l, v, ERR_INVALID, "callbacks need \"url\"");
+    if (t->callback_required && !(t->callbacks & 1u << CALLBACK_BIT_START))
+        catalog_error(l, v, ERR_INVALID, "\"required\" is about the start, which is not in \"on\"");
 }
 
 static void link_label(struct load *l, const struct value *v, void *object)

@@ -31,7 +31,7 @@ void http_pause(uint32_t ms)
 
 /* Addresses only, and the one name that every machine keeps to itself: 127.example.org is not ours.
  */
-static bool host_is_loopback(const char *host)
+bool http_host_is_loopback(const char *host)
 {
     struct in_addr v4;
     if (inet_pton(AF_INET, host, &v4) == 1)
@@ -39,8 +39,7 @@ static bool host_is_loopback(const char *host)
     return !strcmp(host, "localhost") || !strcmp(host, "::1") || !strcmp(host, "[::1]");
 }
 
-/* One part of an address as our own copy, "" if it has none. */
-static char *url_part(CURLU *url, CURLUPart part)
+char *http_url_part(CURLU *url, CURLUPart part)
 {
     char *got = NULL;
     if (curl_url_get(url, part, &got, 0) || !got)
@@ -57,9 +56,10 @@ static int url_check(struct http *h, CURLU *url, const char *text, struct err *e
         err_set(e, ERR_INVALID, "\"%s\" is not the address of a server", text);
         return err_hint(e, "write it as http://127.0.0.1:7480 or https://host:port");
     }
-    char *scheme = url_part(url, CURLUPART_SCHEME), *host = url_part(url, CURLUPART_HOST);
-    char *path = url_part(url, CURLUPART_PATH), *query = url_part(url, CURLUPART_QUERY);
-    char *user = url_part(url, CURLUPART_USER), *fragment = url_part(url, CURLUPART_FRAGMENT);
+    char *scheme = http_url_part(url, CURLUPART_SCHEME), *host = http_url_part(url, CURLUPART_HOST);
+    char *path = http_url_part(url, CURLUPART_PATH), *query = http_url_part(url, CURLUPART_QUERY);
+    char *user = http_url_part(url, CURLUPART_USER),
+         *fragment = http_url_part(url, CURLUPART_FRAGMENT);
     if (strcmp(scheme, "http") && strcmp(scheme, "https")) {
         err_set(e, ERR_INVALID,
                 "the address of a server begins with http:// or https://, not %s://", scheme);
@@ -73,7 +73,7 @@ static int url_check(struct http *h, CURLU *url, const char *text, struct err *e
                      text);
     }
     h->tls = !strcmp(scheme, "https");
-    h->loopback = host_is_loopback(host);
+    h->loopback = http_host_is_loopback(host);
     free(scheme);
     free(host);
     free(path);

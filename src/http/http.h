@@ -1,4 +1,5 @@
-/* http.h - a client of one HTTP server: calls that carry JSON, streams, and events that resume
+/* http.h - a client of one HTTP server: calls that carry JSON, streams, and events that resume;
+ * and single deliveries to anybody's
  *
  * A client belongs to one thread and to one server.  A call is a question with one answer: a value
  * on success, a struct err otherwise, made from the server's problem+json where there is one.  What
@@ -90,6 +91,36 @@ static inline void http_stream_scope_end(struct http_stream **s)
 {
     http_stream_free(*s);
 }
+
+/* A text that is brought to an address of somebody else: one POST, no repetition, no redirect, no
+ * credentials of ours.  Blocks; on any thread. */
+struct http_header {
+    const char *name, *value;
+};
+struct http_delivery {
+    const char *url;
+    struct str body;
+    const struct http_header *headers; /* its type among them */
+    size_t n_headers;
+    uint32_t timeout_ms; /* of all of it, connecting included; 0: 10 s */
+    const char *agent;   /* User-Agent; NULL: "anneal" */
+    /* Asked about once a second, on this thread; true gives up.  NULL: nobody can stop it. */
+    bool (*stopped)(void *arg);
+    void *arg;
+};
+enum { HTTP_SAID_BYTES = 1024 };
+struct http_receipt {
+    uint32_t status;
+    char said[HTTP_SAID_BYTES]; /* how the answer begins */
+    size_t n_said;
+};
+/* Whatever the status: who answered has it.  ERR_UNREACHABLE, ERR_TIMEOUT, ERR_INVALID,
+ * ERR_FAILED if it was stopped.  Errors name the server of the address, not the rest of it. */
+int http_deliver(const struct http_delivery *d, struct http_receipt *ret, struct err *e);
+/* http or https, a host, no user and no password. */
+int http_url_check(const char *url, struct err *e);
+/* Appends scheme, host and port: what may be told of an address whose path may be a secret. */
+void http_url_server(struct buf *b, const char *url);
 
 /* Server-sent events, parsed: feed bytes in any portions, get whole events. */
 struct http_event {

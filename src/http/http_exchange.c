@@ -17,14 +17,6 @@
 #include "base/json.h"
 #include "base/text.h"
 
-/* Options are constants of ours: a refusal is a mistake in this file. */
-#define OPT(easy, option, value)                                                                   \
-    do {                                                                                           \
-        CURLcode opt_rc_ = curl_easy_setopt((easy), (option), (value));                            \
-        assert(opt_rc_ == CURLE_OK);                                                               \
-        (void)opt_rc_;                                                                             \
-    } while (0)
-
 static void header_add(struct http_exchange *x, const char *name, const char *value)
 {
     SCOPED_BUF(b);

@@ -3,9 +3,18 @@
 #ifndef HTTP_HTTP_I_H
 #define HTTP_HTTP_I_H
 
+#include <assert.h>
 #include <curl/curl.h>
 
 #include "http/http.h"
+
+/* Options are constants of ours: a refusal is a mistake in this file. */
+#define OPT(easy, option, value)                                                                   \
+    do {                                                                                           \
+        CURLcode opt_rc_ = curl_easy_setopt((easy), (option), (value));                            \
+        assert(opt_rc_ == CURLE_OK);                                                               \
+        (void)opt_rc_;                                                                             \
+    } while (0)
 
 struct http {
     CURLM *multi;
@@ -39,6 +48,9 @@ int exchange_begin(struct http_exchange *x, struct http *h, const struct http_re
 int exchange_work(struct http *h, int timeout_ms, struct err *e);
 void exchange_end(struct http_exchange *x);
 
+/* One part of an address as a copy of the caller's, "" if it has none. */
+char *http_url_part(CURLU *url, CURLUPart part);
+bool http_host_is_loopback(const char *host);
 uint64_t http_clock_ms(void);
 void http_pause(uint32_t ms);
 /* The error of a finished exchange whose transfer failed. */

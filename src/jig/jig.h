@@ -4,6 +4,7 @@
  * answers through env->finish at once or later, always on the worker's loop.  Registration is the
  * explicit table in jig.c.  To add a jig: one file with a struct jig, one line in that table.
  *
+ *   callback  tells params.url what happened: a signed POST of params.body
  *   noop    answers ok at once; params.returns is returned
  *   shell   runs params.command, or params.script by /bin/sh, on the worker's machine
  *   script  runs the program params.file with params.args on the worker's machine

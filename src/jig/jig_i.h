@@ -5,7 +5,7 @@
 
 #include "jig/jig.h"
 
-extern const struct jig jig_noop, jig_script, jig_shell, jig_test, jig_upload;
+extern const struct jig jig_callback, jig_noop, jig_script, jig_shell, jig_test, jig_upload;
 
 enum jig_param_type {
     PARAM_STRING,
@@ -23,5 +23,7 @@ struct jig_param {
  * the nearest listed name as the hint.  Errors are at the JSON pointer of the parameter. */
 int jig_params_check(const struct value *params, const struct jig_param *table, size_t n,
                      bool closed, struct err *e);
+/* ERR_INVALID, "NAME WHY", at that parameter. */
+int jig_param_refuse(struct err *e, const char *name, const char *why);
 
 #endif

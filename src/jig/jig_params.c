@@ -11,6 +11,13 @@
 
 enum { MOST_PARAMS = 16 };
 
+int jig_param_refuse(struct err *e, const char *name, const char *why)
+{
+    int rc = err_set(e, ERR_INVALID, "%s %s", name, why);
+    err_at(e, "/%s", name);
+    return rc;
+}
+
 static int bad_type(const char *name, const struct value *v, const char *wanted, struct err *e)
 {
     int rc = err_set(e, ERR_INVALID, "%s: expected %s, found %s", name, wanted,

@@ -34,13 +34,6 @@ struct upload { /* the parameters, once they are known to be sound */
 };
 enum upload_need { UPLOAD_NOTHING, UPLOAD_NEW, UPLOAD_CONTENT, UPLOAD_MODE };
 
-static int refuse_param(struct err *e, const char *name, const char *why)
-{
-    int rc = err_set(e, ERR_INVALID, "%s %s", name, why);
-    err_at(e, "/%s", name);
-    return rc;
-}
-
 static bool has_dots(struct str path)
 {
     for (size_t i = 0; i + 2 < path.n; i++)
@@ -52,13 +45,13 @@ static bool has_dots(struct str path)
 static int check_path(struct str path, struct err *e)
 {
     if (!path.n || path.s[0] != '/')
-        return refuse_param(e, "path", "must be absolute");
+        return jig_param_refuse(e, "path", "must be absolute");
     if (path.n >= PATH_MAX)
-        return refuse_param(e, "path", "is longer than a path can be");
+        return jig_param_refuse(e, "path", "is longer than a path can be");
     if (has_dots(path))
-        return refuse_param(e, "path", "must not contain \"..\"");
+        return jig_param_refuse(e, "path", "must not contain \"..\"");
     if (path.s[path.n - 1] == '/')
-        return refuse_param(e, "path", "must be that of a file, not end in a slash");
+        return jig_param_refuse(e, "path", "must be that of a file, not end in a slash");
     return 0;
 }
 
@@ -71,7 +64,7 @@ static int check_mode(const struct value *params, const char *name, struct err *
         good = text.s[i] >= '0' && text.s[i] <= '7';
     return good || !value_get(params, name)
                ? 0
-               : refuse_param(e, name, "must be octal, as in \"0644\"");
+               : jig_param_refuse(e, name, "must be octal, as in \"0644\"");
 }
 
 static int upload_check(const struct value *params, struct err *e)

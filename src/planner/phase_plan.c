@@ -154,7 +154,7 @@ static void spot_fill(struct phase_spots *s, const struct phase_spot *sp)
         s->l->plan->tasks[at] = (struct plan_task){
             .noderole = sp->ref,
             .def = phase_def_passive(s->l, str_of("bound"), "nothing"),
-            .weight = 1,
+            .weight = 1 + s->frame.behind,
             .rule = RULE_JOIN_ALL};
 }
 
@@ -188,6 +188,8 @@ static void weights_fill(struct phase_spots *s)
     const struct phase_graph *g = s->l->g;
     struct plan_task *tasks = s->l->plan->tasks;
     uint32_t *behind = arena_new(&s->l->mem, uint32_t, g->n); /* by vertex: the longest way */
+    for (uint32_t v = 0; v < g->n; v++)
+        behind[v] = s->frame.behind;
     for (uint32_t i = g->n; i-- > 0;) {
         uint32_t v = g->order[i], first = s->task_of[v], longest = behind[v];
         const struct phase_kindred *k = v < g->n_tasks ? s->kin[v] : NULL;
@@ -216,7 +218,7 @@ static void kept_weights(struct phase_spots *s, const struct phase_spot *sp)
 {
     struct plan_task *tasks = s->l->plan->tasks;
     enum phase_kind kinds[PHASE_KIND_COUNT];
-    uint32_t n = 0, at = sp->first, behind = 0;
+    uint32_t n = 0, at = sp->first, behind = s->frame.behind;
     if (sp->chain == sp->phases)
         return;
     for (uint32_t left = sp->chain; left;) {
@@ -265,6 +267,7 @@ static int plan_fill(struct phase_laying *l, struct phase_plan *ret)
     weights_fill(&s);
     for (uint32_t i = 0; i < s.n; i++)
         kept_weights(&s, &s.at[i]);
+    phase_frame_fill(&s);
     SEAL(p->defs, p->n_defs, l->defs, struct plan_def);
     SEAL(p->pools, p->n_pools, l->new_pools, struct plan_pool);
     SEAL(p->spans, p->n_spans, l->spans, struct plan_span);

@@ -4,6 +4,7 @@
  * the node needs.  Those that are new are added; those that live and have something to do get other
  * tasks, or those of their removal.  Joins go to noderoles without a node.  A task of the graph
  * becomes the steps of that phase, in their order; what it waits for, its first steps wait for.
+ * Around all of it there may be steps of no node, to tell others that it begins and has ended.
  * Whoever stops for good does that last, behind what is kept.
  * docs/rfc/08-clusters.md, sections 5 and 6.
  */
@@ -82,6 +83,10 @@ struct phase_plan_request {
     int (*steps)(void *ctx, uint32_t service, enum phase_kind phase, uint32_t variant,
                  struct phase_steps *ret, struct err *e);
     void *ctx;
+    /* Tasks of no node, in no pool: all others wait for these; or these come when all others have
+     * ended, whatever became of them.  NULL or none: none.  A plan that has no other task has none
+     * of these either. */
+    const struct phase_steps *before, *after;
 };
 struct phase_plan_pool { /* a pool that lives and is to have another size */
     uint32_t pool, size;
@@ -93,7 +98,8 @@ struct phase_plan {
     const uint32_t *task_of; /* by vertex: its first task, index into plan->tasks */
     const uint32_t *n_tasks; /* by vertex: how many follow each other */
 };
-/* ERR_INVALID for tasks where no noderole is; ERR_LIMIT; what `steps` says. */
+/* ERR_INVALID for tasks where no noderole is, and for pools where no node is; ERR_LIMIT; what
+ * `steps` says. */
 int phase_plan_make(const struct phase_plan_request *req, struct phase_plan *ret, struct err *e);
 
 #endif

@@ -3,6 +3,7 @@
  *   phase_plan.c    from end to end: tasks, edges, weights
  *   phase_spot.c    noderoles: what is new, what changes, where their tasks are
  *   phase_step.c    definitions, pools
+ *   phase_frame.c   what comes before and after everything else
  *
  * A spot is a noderole of the cluster: for each node its machine, then its services.  Its tasks are
  * the steps of its phases, one phase behind the other; phases that are only kept have tasks in that
@@ -45,6 +46,8 @@ struct phase_laying {
 /* phase_step.c: NULL and l->e if there is none to be had. */
 const struct phase_kindred *phase_kindred_get(struct phase_laying *l, uint32_t service,
                                               enum phase_kind phase, uint32_t variant);
+/* The same of steps that are of no phase; NULL: there are none. */
+const struct phase_kindred *phase_kindred_of(struct phase_laying *l, const struct phase_steps *of);
 /* The definition of something passive; a ref. */
 uint32_t phase_def_passive(struct phase_laying *l, struct str name, const char *what);
 /* A pool by name, made if there is none; one that lives gets this size.  A ref. */
@@ -68,8 +71,15 @@ struct phase_spot {
 struct phase_carrier {
     uint32_t ref, first, n;
 };
+struct phase_frame { /* in the carrier behind those of joins: before, a join, after */
+    const struct phase_kindred *before, *after; /* NULL: none */
+    uint32_t carrier;                           /* which */
+    uint32_t n;                                 /* tasks; 0: there is no frame */
+    uint32_t behind;                            /* the longest way through what comes after */
+};
 struct phase_spots {
     struct phase_laying *l;
+    struct phase_frame frame;
     struct phase_spot *at;
     uint32_t n;
     struct phase_carrier *carriers;
@@ -81,6 +91,10 @@ struct phase_spots {
  * and changes, and where everybody's tasks are. */
 int phase_spots_count(struct phase_spots *s, uint32_t *ret_n_new);
 void phase_spots_fill(struct phase_spots *s, uint32_t n_new);
+/* phase_frame.c: what it will be, once it is known whether the plan has other tasks; then its
+ * tasks, and who waits for them, when all others are filled and weighed. */
+int phase_frame_count(struct phase_spots *s);
+void phase_frame_fill(struct phase_spots *s);
 /* The vertex of a phase that a spot has in the graph. */
 uint32_t phase_spot_vertex(const struct phase_spots *s, const struct phase_spot *sp, uint32_t kind);
 /* A noderole that needs others has a task: else those who need it would not wait for them. */

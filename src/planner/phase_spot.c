@@ -109,10 +109,13 @@ static int spots_decide(struct phase_spots *s, uint32_t *n_new)
     return rc;
 }
 
+/* Joins have as many as they need; behind them there is one for the frame. */
 static void carriers_count(struct phase_spots *s, uint32_t *n_new)
 {
     const struct phase_plan_request *req = s->l->req;
     uint32_t joins = s->l->g->n_joins, n = (joins + PHASE_CARRIER_TASKS - 1) / PHASE_CARRIER_TASKS;
+    s->frame.carrier = n;
+    n += s->frame.n > 0;
     s->n_carriers = n > req->n_carriers ? n : req->n_carriers;
     s->carriers = arena_new(&s->l->mem, struct phase_carrier, s->n_carriers);
     for (uint32_t i = 0; i < s->n_carriers; i++) {
@@ -123,6 +126,8 @@ static void carriers_count(struct phase_spots *s, uint32_t *n_new)
                  : joins - from < PHASE_CARRIER_TASKS ? joins - from
                                                       : PHASE_CARRIER_TASKS};
     }
+    if (s->frame.n)
+        s->carriers[s->frame.carrier].n = s->frame.n;
 }
 
 static struct str text_kept(struct phase_spots *s, struct str text)
@@ -279,6 +284,8 @@ int phase_spots_count(struct phase_spots *s, uint32_t *ret_n_new)
     *ret_n_new = 0;
     spots_find(s);
     int rc = spots_decide(s, ret_n_new);
+    if (rc >= 0)
+        rc = phase_frame_count(s);
     if (rc >= 0)
         carriers_count(s, ret_n_new);
     return rc;

@@ -175,6 +175,11 @@ static const struct phase_kindred *kindred_make(struct phase_laying *l,
     return k;
 }
 
+const struct phase_kindred *phase_kindred_of(struct phase_laying *l, const struct phase_steps *of)
+{
+    return of && of->n ? kindred_make(l, of) : NULL;
+}
+
 const struct phase_kindred *phase_kindred_get(struct phase_laying *l, uint32_t service,
                                               enum phase_kind phase, uint32_t variant)
 {

@@ -64,6 +64,9 @@ void cluster_graph_drop(struct cluster_work *w); /* to be made once more */
 /* To a plan, for nodes that are made by now; map: what is wanted then. */
 int cluster_plan(struct cluster_work *w, const struct pmap *map, struct phase_plan *ret,
                  struct err *e);
+/* Its callbacks: what its template wants done before and after everything else; none: nothing. */
+int cluster_call_steps(struct cluster_work *w, struct phase_steps *ret_before,
+                       struct phase_steps *ret_after, struct err *e);
 /* What a machine is to be: handed to the provider's tasks, and read back from its entry. */
 struct value *cluster_machine_data(struct cluster_work *w, const struct cluster_node *n);
 struct catalog_names cluster_names(struct arena *mem, const struct value *list);

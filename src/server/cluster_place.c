@@ -197,8 +197,9 @@ int cluster_plan(struct cluster_work *w, const struct pmap *map, struct phase_pl
     uint32_t *ids = arena_new(w->mem, uint32_t, w->nodes.n + 1), n_carriers;
     for (size_t i = 0; i < w->nodes.n; i++)
         ids[i] = w->nodes.at[i].now ? w->nodes.at[i].now->id : w->nodes.at[i].was->id;
+    struct phase_steps before, after;
     int rc = places_make(w, map, services, machines, e);
-    if (rc < 0)
+    if (rc < 0 || (rc = cluster_call_steps(w, &before, &after, e)) < 0)
         return rc;
     struct phase_plan_request req = {.graph = w->graph,
                                      .work = &w->work,
@@ -210,7 +211,9 @@ int cluster_plan(struct cluster_work *w, const struct pmap *map, struct phase_pl
                                      .catalog = w->now.catalog->number,
                                      .carriers = carriers_of(w, &n_carriers),
                                      .steps = steps_of,
-                                     .ctx = w};
+                                     .ctx = w,
+                                     .before = &before,
+                                     .after = &after};
     req.n_carriers = n_carriers;
     return phase_plan_make(&req, ret, e);
 }

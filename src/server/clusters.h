@@ -13,6 +13,7 @@
  *   cluster_place.c    and the plan
  *   cluster_enact.c    doing it: nodes, plan and head in one group; what follows its end
  *   cluster_payload.c  what tasks told about nodes
+ *   cluster_call.c     callbacks: who is told
  *   data_cluster.c     what tasks see of it
  *   face_cluster.c     requests
  *
@@ -157,6 +158,12 @@ int cluster_returned(struct server *s, uint32_t task, struct str returns, struct
 void cluster_payload_put(struct server *s, uint32_t node, struct str body);
 void cluster_payload_drop(struct server *s, uint32_t node);
 
+/* --- who is told --- */
+
+/* The parameters of a task that is a callback, as JSON; *ret stays as it is for any other. */
+int cluster_call_params(struct server *s, uint32_t task, struct arena *mem, struct str *ret,
+                        struct err *e);
+
 /* --- what tasks see --- */
 
 /* What a task on this node, of its machine or of a service, sees besides its layers, as a map; *ret
@@ -164,9 +171,11 @@ void cluster_payload_drop(struct server *s, uint32_t node);
 int data_cluster_own(struct server *s, uint32_t deployment, uint32_t node, bool machine,
                      struct arena *mem, const struct value **ret, struct err *e);
 bool cluster_is_machine(struct str role);
-/* And the document of all nodes, {"nodes": ...}, as canonical JSON, with its digest; borrowed; "": of
- * no cluster. */
+/* And the document of all nodes, {"nodes": ...}, as canonical JSON, with its digest; borrowed; "":
+ * of no cluster. */
 struct str data_cluster_nodes(struct server *s, uint32_t deployment, struct str *ret_digest);
+/* As it is now, borrowed until the next look.  NULL: it is no cluster, or e says why. */
+const struct cluster_look *data_cluster_look(struct server *s, uint32_t deployment, struct err *e);
 void cluster_sight_free(struct cluster_sight *v);
 void cluster_sight_set(struct server *s, uint32_t deployment, struct cluster_sight *v);
 

@@ -218,3 +218,9 @@ struct str data_cluster_nodes(struct server *s, uint32_t deployment, struct str 
     *ret_digest = str_of(v->digest);
     return v->nodes;
 }
+
+const struct cluster_look *data_cluster_look(struct server *s, uint32_t deployment, struct err *e)
+{
+    struct cluster_sight *v;
+    return sight_of(s, deployment, &v, e) > 0 ? &v->look : NULL;
+}

@@ -186,15 +186,15 @@ int data_send_render(struct data_look *l, uint32_t noderole, struct arena *a,
     *ret = (struct data_parts){.data = {"{}", 2}, .under = {"", 0}, .over = {"", 0}};
     const struct value *cluster = NULL;
     uint32_t deployment = s->inv.noderoles.at[noderole].deployment;
-    int rc = !anneal_noderole(s->engine, noderole, &v) || !v.node
-                 ? 0
-                 : data_cluster_own(s, deployment, v.node,
-                                    cluster_is_machine(str_of(view_role_name(s, noderole))), a,
-                                    &cluster, e);
+    if (!anneal_noderole(s->engine, noderole, &v) || !v.node)
+        return 0; /* what is of no node sees nothing */
+    int rc = data_cluster_own(s, deployment, v.node,
+                              cluster_is_machine(str_of(view_role_name(s, noderole))), a, &cluster,
+                              e);
     if (rc < 0)
         return rc;
-    if (v.node && !cluster && !data_any(s) &&
-        data_lens_of(s, noderole)->lens.sight.n_attributes == 0 && !needs_peers(s, noderole)) {
+    if (!cluster && !data_any(s) && data_lens_of(s, noderole)->lens.sight.n_attributes == 0 &&
+        !needs_peers(s, noderole)) {
         ret->data = data_node_get(s, v.node)->text;
         return 0;
     }

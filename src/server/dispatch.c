@@ -66,8 +66,10 @@ static void send_task(struct server *s, struct data_look *look, struct arena *me
     const struct inv_def *def = &s->inv.defs.at[t.def];
     char key[64], digest[DIGEST_HEX];
     struct data_parts parts;
+    struct str params = str_of(def->params);
     struct err e;
-    if (data_send_render(look, t.noderole, mem, &parts, &e) < 0) {
+    if (data_send_render(look, t.noderole, mem, &parts, &e) < 0 ||
+        cluster_call_params(s, d->task, mem, &params, &e) < 0) {
         log_err(LOG_ERROR, "task.data", &e);
         refuse_task(s, d, e.text);
         return;
@@ -79,10 +81,10 @@ static void send_task(struct server *s, struct data_look *look, struct arena *me
                         .ask = d->asks,
                         .jig = str_of(def->type),
                         .name = str_of(def->name),
-                        .node = str_of(s->inv.nodes.at[t.node].name),
-                        .address = data_node_get(s, t.node)->address,
+                        .node = str_of(t.node ? s->inv.nodes.at[t.node].name : ""),
+                        .address = t.node ? data_node_get(s, t.node)->address : str_of(""),
                         .key = str_of(key),
-                        .params = str_of(def->params),
+                        .params = params,
                         .data = parts.data,
                         .under = parts.under,
                         .over = parts.over,

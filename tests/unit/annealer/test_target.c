@@ -201,6 +201,47 @@ static void runs_nowhere(void)
     rig_done(&r);
 }
 
+/* A call that tells how others ended is made again when they are tried again, and then only. */
+static void told_again(void)
+{
+    struct rig r;
+    struct noderole_view v = {0}, again = {0};
+    rig_init(&r, 1);
+    struct draft m = draft_new(&r);
+    uint32_t work = draft_def(&m, (struct plan_def){0});
+    uint32_t call = draft_def(&m, (struct plan_def){.flags = DEF_F_OUTSIDE | DEF_F_MAY_FAIL});
+    draft_noderole(&m, 1, 0, NONE);
+    uint32_t w = draft_task(&m, work, 0, 1, NONE);
+    uint32_t carrier = draft_noderole(&m, 0, 0, NONE);
+    uint32_t j = draft_task(&m, work, 0, 1, IDS(w));
+    m.p->tasks[m.p->n_tasks - 1].rule = RULE_JOIN_ENDED;
+    uint32_t c = draft_task(&m, call, 0, 1, IDS(j));
+    is_int(draft_apply(&m), 0, "work, and a call when it has ended");
+    is_task(&r, c, PENDING, "not before");
+    rig_reply(&r, w, OUTCOME_FAILED);
+    ok(rig_was_sent(&r, c), "it has failed: the call is made");
+    (void)anneal_noderole(r.a, carrier, &v);
+    rig_reply(&r, c, OUTCOME_OK);
+    is_operation(&r, RIG_OP, FAILED, "that was the end");
+    rig_do(&r, EVENT_RETRY_OPERATION, RIG_OP);
+    is_task(&r, c, PENDING, "the work is tried again: what was told is not so any more");
+    rig_reply(&r, w, OUTCOME_FAILED);
+    is_task(&r, c, RUNNING, "it ends as before, and that is told again");
+    (void)anneal_noderole(r.a, carrier, &again);
+    ok(again.generation > v.generation, "under another key");
+    rig_reply(&r, c, OUTCOME_FAILED);
+    is_task(&r, c, TOLERATED, "which may fail");
+    rig_do(&r, EVENT_RETRY_OPERATION, RIG_OP);
+    is_task(&r, c, PENDING, "and is made up for with the next");
+    rig_reply(&r, w, OUTCOME_OK);
+    rig_reply(&r, c, OUTCOME_OK);
+    is_operation(&r, RIG_OP, SUCCEEDED, "all is well");
+    rig_do(&r, EVENT_NODE_DEAD, 1);
+    is_task(&r, j, PENDING, "what the work did is lost later");
+    is_task(&r, c, DONE, "but the operation is over: nobody is called");
+    rig_done(&r);
+}
+
 int main(void)
 {
     restarts();
@@ -208,5 +249,6 @@ int main(void)
     stays_stopped();
     children_stop_first();
     runs_nowhere();
+    told_again();
     return tap_done();
 }

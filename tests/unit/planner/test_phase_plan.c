@@ -31,6 +31,7 @@ struct laid {
     struct phase_place machines[NODES], services[NODES * 4];
     uint32_t nodes[NODES], carriers[2], n_carriers;
     struct phase_steps two; /* what every install is */
+    struct phase_steps before, after;
     uint32_t known_pool;
     struct planner_world world;
     struct phase_plan made;
@@ -105,7 +106,9 @@ static int laid_make(struct laid *l)
                                                         .carriers = l->carriers,
                                                         .n_carriers = l->n_carriers,
                                                         .steps = phase_is,
-                                                        .ctx = l},
+                                                        .ctx = l,
+                                                        .before = &l->before,
+                                                        .after = &l->after},
                            &l->made, &l->b.err);
 }
 
@@ -308,6 +311,103 @@ static void test_machine(void)
     laid_close(&l);
 }
 
+/* --- around it --- */
+
+/* Steps called NAME-0, NAME-1 ... one behind the other. */
+static struct phase_steps chain(struct laid *l, const char *name, uint32_t n, uint64_t digest)
+{
+    struct phase_step *steps = arena_new(&l->b.mem, struct phase_step, n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t *after = arena_new(&l->b.mem, uint32_t, 1);
+        after[0] = i ? i - 1 : 0;
+        steps[i] = (struct phase_step){
+            .def = {.name = str_of(arena_printf(&l->b.mem, "%s-%u", name, i)),
+                    .role = str_of("r"),
+                    .jig = 1,
+                    .digest = digest + i,
+                    .flags = DEF_F_OUTSIDE,
+                    .body = str_of("{}")},
+            .after = after,
+            .n_after = i > 0};
+    }
+    return (struct phase_steps){steps, n};
+}
+
+static void test_frame(void)
+{
+    static const struct plan_pool pool[] = {{{"net", 3}, 5}};
+    struct laid l;
+    laid_open(&l);
+    bed_service(&l.b, "db: start");
+    bed_service(&l.b, "web: start; run db");
+    bed_node(&l.b, "n1: db");
+    bed_node(&l.b, "n2: db web");
+    l.before = chain(&l, "before", 2, 900);
+    l.after = chain(&l, "after", 2, 950);
+    if (bed_does(&l.b, PHASE_OP_START, "", "") && laid_planned(&l)) {
+        const struct plan *p = l.made.plan;
+        const struct plan_noderole *joins = &p->noderoles[5], *own = &p->noderoles[6];
+        is_int(p->n_noderoles, 7, "two machines, three services, joins, and what is around");
+        ok(!own->node && str_is(own->role, CATALOG_CARRIER) && own->deployment == DEPLOYMENT,
+           "which is of no node");
+        is_int(own->n_tasks, 5, "with both steps before, a join, both after");
+        is_int(joins->n_tasks, 1, "and apart from joins");
+        uint32_t at = own->first_task, db = task_of(&l, "n1:start:db");
+        uint32_t web = task_of(&l, "n2:start:web");
+        is_text(task_show(&l, at), "before-0 w6 run", "the first of all");
+        is_text(task_show(&l, at + 1), arena_printf(&l.b.mem, "before-1 w5 run <- %u", at),
+                "its next");
+        is_text(task_show(&l, db), arena_printf(&l.b.mem, "start-0 w4 run <- %u", at + 1),
+                "who would wait for nothing waits for its last");
+        is_text(task_show(&l, joins->first_task),
+                arena_printf(&l.b.mem, "join:start:db w3 join-all <- %u %u", db,
+                             task_of(&l, "n2:start:db")),
+                "who waits for another does not");
+        is_text(task_show(&l, at + 2), arena_printf(&l.b.mem, "join:end w2 join-ended <- %u", web),
+                "a join of all that nobody waits for, failed or not");
+        is_text(task_show(&l, at + 3), arena_printf(&l.b.mem, "after-0 w2 run <- %u", at + 2),
+                "then what comes after");
+        is_text(task_show(&l, at + 4), arena_printf(&l.b.mem, "after-1 w1 run <- %u", at + 3),
+                "in its order");
+        is_int(p->tasks[web].weight, 3, "what comes after is behind everything");
+    }
+    l.before = (struct phase_steps){0};
+    if (laid_planned(&l)) {
+        const struct plan *p = l.made.plan;
+        is_text(task_show(&l, task_of(&l, "n1:start:db")), "start-0 w4 run",
+                "nothing before: nobody waits");
+        is_int(p->noderoles[6].n_tasks, 3, "a join and what comes after");
+    }
+    live(&l);
+    l.before = chain(&l, "before", 1, 900);
+    l.after = (struct phase_steps){0};
+    l.carriers[0] = 12;
+    l.carriers[1] = 13;
+    l.n_carriers = 2;
+    if (laid_planned(&l)) {
+        const struct plan *p = l.made.plan;
+        is_int(p->n_noderoles, 0, "carriers that live are used again");
+        is_int(plan_change_find(p, 12)->n_tasks, 1, "the first for joins");
+        is_int(plan_change_find(p, 13)->n_tasks, 1, "the next for what is around");
+        is_text(task_show(&l, plan_change_find(p, 13)->first_task), "before-0 w3 run",
+                "with nothing after there is no join either");
+    }
+    l.n_carriers = 1;
+    if (laid_planned(&l))
+        is_int(l.made.plan->n_noderoles, 1, "and what is missing is made");
+    struct phase_step pooled = l.before.at[0];
+    pooled.pools = pool;
+    pooled.n_pools = 1;
+    l.before = (struct phase_steps){&pooled, 1};
+    is_int(laid_make(&l), -ERR_INVALID, "what is of no node is in no pool");
+    l.before = chain(&l, "before", 1, 900);
+    l.after = chain(&l, "after", 1, 950);
+    l.b.services.at[0].actions = l.b.services.at[1].actions = 0;
+    if (bed_does(&l.b, PHASE_OP_START, "", "") && laid_planned(&l))
+        is_int(l.made.plan->n_tasks, 0, "around nothing there is nothing");
+    laid_close(&l);
+}
+
 /* --- pools --- */
 
 static void test_pools(void)
@@ -378,6 +478,7 @@ int main(void)
     test_new();
     test_live();
     test_machine();
+    test_frame();
     test_pools();
     test_catalog();
     return tap_done();
