@@ -15,6 +15,7 @@
 #include "cli/cli_layout_i.h"
 #include "cli/table_i.h"
 #include "planner/layout_phase.h"
+#include "planner/phase_plan.h"
 #include "planner/phase_write.h"
 
 struct place { /* a node of the cluster */
@@ -326,7 +327,7 @@ static int nodes_make(struct cluster_run *p, struct err *e)
     const struct catalog_template *t = p->l.template;
     struct str cluster = text_option(p->c, "cluster", t->kind.name);
     struct str domain = text_option(p->c, "domain", t->domain);
-    uint16_t machine = p->l.provider ? layout_phase_machine(p->l.provider) : 0;
+    uint16_t machine = p->l.provider ? phase_provider_has(p->l.provider) : 0;
     struct phase_node *nodes = arena_new(&p->c->mem, struct phase_node, p->places.n);
     SCOPED_BUF(name);
     for (size_t i = 0; i < p->places.n; i++) {

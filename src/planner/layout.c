@@ -90,6 +90,7 @@ static void layout_fill(struct layouting *x, const struct solver_answer *s, stru
     for (uint32_t i = 0; i < x->p.n_keys; i++)
         goals[i] = goal_of(x, i, s->values[i]);
     a->has_layout = true;
+    a->settled = s->settled;
     a->kinds = kinds;
     a->given_up = s->given_up;
     a->n_existing = x->p.n_existing;

@@ -83,6 +83,7 @@ struct layout_answer {
     enum solver_status status;
     uint64_t steps;
     bool has_layout; /* solved, or the best that is known */
+    bool settled;    /* no other that is as good comes before it by name */
     const struct layout_kind *kinds;
     uint32_t n_kinds;
     const uint32_t *given_up; /* by entry of the request */

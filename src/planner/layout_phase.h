@@ -1,4 +1,4 @@
-/* layout_phase.h - services of a catalog and machines of a provider as phases see them
+/* layout_phase.h - services of a layout as phases see them
  *
  * The step between a layout and a graph of phases.  Pure; borrows names from the catalog.
  */
@@ -13,7 +13,5 @@
  * one of their own that is to count as PHASE_ACTION; "": none. */
 int layout_phase_services(struct arena *mem, const struct catalog *c, struct catalog_names services,
                           struct str action, const struct phase_service **ret, struct err *e);
-/* PHASE_F_...: what the provider has something to do for. */
-uint16_t layout_phase_machine(const struct catalog_provider *p);
 
 #endif

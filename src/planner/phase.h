@@ -135,8 +135,8 @@ struct phase_work {
     uint16_t *cells;   /* PHASE_F_..., PHASE_F_IN_TURN */
     uint16_t *pulled;  /* by cell: phases that nobody asked for, but what was asked for needs */
     uint16_t *machine; /* by node */
-    /* What services are configured with says where other nodes are: before the first of them is, all
-     * machines that are made are there. */
+    /* What services are configured with says where other nodes are: before the first of them is,
+     * all machines that are made are there. */
     bool established;
 };
 /* Nothing, for this cluster; lives in mem.  ERR_LIMIT. */

@@ -36,9 +36,10 @@ int phase_steps_make(const struct catalog *cat, const struct planner_world *w,
 /* What a role does in a phase; NULL: nothing. */
 const struct catalog_action *phase_role_action(const struct catalog_role *role,
                                                enum phase_kind phase);
-/* In mem, and borrowing from the catalog. */
+/* In mem, and borrowing from the catalog.  action: one of its own that is to count as PHASE_ACTION;
+ * "": none. */
 void phase_service_of_role(const struct catalog *cat, const struct catalog_role *role,
-                           struct arena *mem, struct phase_service *ret);
+                           struct str action, struct arena *mem, struct phase_service *ret);
 const struct catalog_action *phase_provider_action(const struct catalog_provider *p,
                                                    enum phase_kind phase);
 uint16_t phase_provider_has(const struct catalog_provider *p); /* PHASE_F_... */

@@ -18,9 +18,11 @@ const struct catalog_action *phase_role_action(const struct catalog_role *role,
     return catalog_action_get(role, str_of(phase_kind_name(phase)));
 }
 
-static uint16_t role_actions(const struct catalog_role *role)
+static uint16_t role_actions(const struct catalog_role *role, struct str action)
 {
-    uint16_t has = 0;
+    bool phase = phase_kind_from(action) >= 0;
+    const struct catalog_action *own = phase ? NULL : catalog_action_get(role, action);
+    uint16_t has = own && own->n_steps ? PHASE_F_ACTION : 0;
     for (int k = PHASE_STOP; k < PHASE_ACTION; k++) {
         const struct catalog_action *a = phase_role_action(role, (enum phase_kind)k);
         if (a && a->n_steps)
@@ -30,7 +32,7 @@ static uint16_t role_actions(const struct catalog_role *role)
 }
 
 void phase_service_of_role(const struct catalog *cat, const struct catalog_role *role,
-                           struct arena *mem, struct phase_service *ret)
+                           struct str action, struct arena *mem, struct phase_service *ret)
 {
     struct str *provides = arena_new(mem, struct str, role->n_provides);
     struct phase_depend *depends = arena_new(mem, struct phase_depend, role->n_depends);
@@ -42,7 +44,7 @@ void phase_service_of_role(const struct catalog *cat, const struct catalog_role 
             role->depends[i].kind == DEPEND_INSTALL ? PHASE_AT_INSTALL : PHASE_AT_RUN,
             role->depends[i].required};
     *ret = (struct phase_service){.name = role->name,
-                                  .actions = role_actions(role),
+                                  .actions = role_actions(role, action),
                                   .provides = provides,
                                   .n_provides = role->n_provides,
                                   .depends = depends,

@@ -94,10 +94,9 @@ static int services_make(struct cluster_work *w, struct err *e)
         if (!role)
             return err_set(e, ERR_UNKNOWN_NAME, "no catalog has a role %.*s", (int)r->name.n,
                            r->name.s);
-        phase_service_of_role(r->now ? w->now.catalog : w->was.catalog, role, w->mem,
+        phase_service_of_role(r->now ? w->now.catalog : w->was.catalog, role,
+                              w->ask->verb == CLUSTER_ACT ? w->ask->action : str_of(""), w->mem,
                               &w->services[i]);
-        if (w->ask->verb == CLUSTER_ACT && catalog_action_get(role, w->ask->action))
-            w->services[i].actions |= PHASE_F_ACTION;
     }
     return 0;
 }

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "planner/phase_write.h"
 #include "server/cluster_i.h"
+#include "server/pace.h"
 #include "template/macro.h"
 
 /* --- what is asked for --- */
@@ -145,8 +146,57 @@ static struct value *services_of(struct arena *mem, const struct cluster_look *l
     return list;
 }
 
+/* How long the steps of a phase take, by what was learnt of them; 0: of one nothing is known. */
+static uint64_t phase_us(struct cluster_work *w, uint32_t service, enum phase_kind phase)
+{
+    bool machine = service == PHASE_NIL;
+    const struct phase_steps *steps = &w->steps[machine ? w->roles.n : service].at[phase];
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < steps->n; i++) {
+        const struct plan_def *d = &steps->at[i].def;
+        const struct value *body = view_json(w->mem, d->body.s);
+        uint64_t us = pace_expected_us(
+            w->server->pace,
+            pace_key(d->role.s, d->name.s, value_as_text(value_get(body, "type"), "")));
+        if (!us)
+            return 0;
+        sum += us;
+    }
+    return sum;
+}
+
+/* The longest way, or the most that one node has to do, one task at a time; 0: not known. */
+static uint64_t plan_eta_us(struct cluster_work *w)
+{
+    const struct phase_graph *g = w->graph;
+    size_t n_roles = w->roles.n + 1;
+    uint64_t *known = arena_new(w->mem, uint64_t, n_roles * PHASE_KIND_COUNT);
+    uint64_t *until = arena_new(w->mem, uint64_t, g->n), most = 0;
+    uint64_t *busy = arena_new(w->mem, uint64_t, w->nodes.n + 1);
+    for (uint32_t i = 0; i < g->n; i++) {
+        uint32_t v = g->order[i];
+        const struct phase_vertex *at = &g->vertices[v];
+        uint64_t us = 0;
+        if (v < g->n_tasks) {
+            size_t role = at->service == PHASE_NIL ? w->roles.n : at->service;
+            uint64_t *cell = &known[role * PHASE_KIND_COUNT + at->kind];
+            us = *cell ? *cell : (*cell = phase_us(w, at->service, (enum phase_kind)at->kind));
+            if (!us)
+                return 0;
+            busy[at->node] += us;
+            most = busy[at->node] > most ? busy[at->node] : most;
+        }
+        for (uint32_t k = g->first[v]; k < g->first[v + 1]; k++)
+            until[v] = until[g->deps[k]] > until[v] ? until[g->deps[k]] : until[v];
+        until[v] += us;
+        most = until[v] > most ? until[v] : most;
+    }
+    return most;
+}
+
 static struct value *plan_value(struct cluster_work *w)
 {
+    uint64_t eta = plan_eta_us(w);
     struct arena *mem = w->mem;
     struct value *v = value_map(mem);
     struct phase_stages stages;
@@ -154,6 +204,7 @@ static struct value *plan_value(struct cluster_work *w)
     value_put_int(mem, v, "tasks", w->graph->n_tasks);
     value_put_int(mem, v, "joins", w->graph->n_joins);
     value_put_int(mem, v, "stages", stages.n);
+    value_set(mem, v, "eta_ms", eta ? value_int(mem, (int64_t)(eta / 1000 + 1)) : value_null(mem));
     return v;
 }
 

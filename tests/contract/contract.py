@@ -64,6 +64,22 @@ roles:
     jig: test
     actions:
       converge: [{name: once, repeat: once, params: {sleep_ms: 3600000}}]
+  - name: contract-service
+    jig: noop
+    actions: {install: [{name: put}], configure: [{name: set}], start: [{name: up}], stop: [{name: down}]}
+  - name: contract-more
+    jig: noop
+    actions: {start: [{name: more}]}
+jigs: [{name: contract-machines, implementation: noop, reach: outside}]
+providers:
+  - {provider: contract, jig: contract-machines, actions: {create: [{name: make}], delete: [{name: unmake}]}}
+hardware: [{hardware: contract-small, providers: {contract: {flavor: small, cost: 1}}}]
+images: [{image: contract-image, providers: {contract: {image: plain}}}]
+templates:
+  - template: contract
+    defaults: {services: [contract-service], provider: contract, image: contract-image, domain: contract.example}
+    constraints: {size: {min: 1, max: 3}}
+    administration: {lease: {initial: 1d, max: 3d, step: 1d}}
 """
 GRAPH = """
 - {id: contract-group, type: group}
@@ -274,6 +290,40 @@ class Scenario:
             if not self.fake:
                 self.tap.ok([v["version"] for v in versions] == [2, 1], f"{noun}_tasks_versions: newest first", versions)
                 self.tap.ok([t["id"] for t in diff["removed"]] == [f"of-{noun}"], f"{noun}_tasks_diff: by id", diff)
+
+    def clusters(self):
+        api = self.api
+        name = "shop" if self.fake else "contract-cluster"
+        wanted = {"name": name, "template": "contract", "nodes": 2}
+        api.call("cluster_get", "no-such", want=404, note="no cluster")
+        api.call("cluster_operate", "no-such", "stop", body={}, want=404, note="no cluster")
+        if not self.fake:
+            bad = api.refuse("cluster_create", (), 422, "too many nodes", body=dict(wanted, nodes=9))
+            self.tap.ok("3" in bad.json["detail"] and bad.json.get("hint"), "cluster_create: why, and what helps", bad.json)
+            api.refuse("cluster_create", (), 422, "an unknown template", "/template", body=dict(wanted, template="contrac"))
+        dry = api.call("cluster_create", body=dict(wanted, dry_run=True), want=200, note="dry").json
+        self.tap.ok(dry["operation"] is None and dry["layout"]["status"] == "solved", "cluster_create: a dry run makes nothing")
+        made = api.call("cluster_create", body=wanted, want=202 if self.fake else 201).json
+        if not self.fake:
+            self.ended(made["operation"]["id"], "succeeded")
+            api.refuse("cluster_create", (), 409, "twice", body=wanted)
+            api.refuse("cluster_operate", (name, "dance"), 404, "no such operation", body={})
+        api.call("cluster_list", query={"state": "active"})
+        got = api.call("cluster_get", name)
+        self.tap.ok(self.fake or [n["number"] for n in got.json["nodes"]] == [1000, 1001], "cluster_get: its nodes", got.json)
+        for verb, body in (("expand", {"by": 1}), ("stop", {}), ("start", {"services": ["contract-service"]}),
+                           ("add-service", {"services": ["contract-more"]}), ("shrink", {"nodes": 2})):
+            done = api.call("cluster_operate", name, verb, body=body, want=202, note=verb).json
+            if not self.fake:
+                self.ended(done["operation"]["id"], "succeeded")
+        if not self.fake:
+            api.refuse("cluster_patch", (name,), 422, "too long", body={"expires_in": "9d"}, headers={"If-Match": "*"})
+        api.call("cluster_patch", name, body={"expires_in": "2h"}, match="*")
+        if not self.fake:
+            done = api.call("cluster_operate", name, "delete", body={}, want=202, note="delete").json
+            self.ended(done["operation"]["id"], "succeeded")
+            self.until("the cluster is gone", lambda: api.send(api.operations["cluster_get"], (name,)).status,
+                       lambda status: status == 404)
 
     def graph(self):
         api = self.api
@@ -537,7 +587,7 @@ def run(args, tap, url, token, process=None):
     scenario = Scenario(Api(url, token, tap), args)
     scenario.process = process
     for step in (scenario.server, scenario.token, scenario.catalog, scenario.inventory, scenario.overlays, scenario.work,
-                 scenario.graph, scenario.wanting, scenario.trouble, scenario.uncertain, scenario.suspicion, scenario.events, scenario.teardown,
+                 scenario.graph, scenario.clusters, scenario.wanting, scenario.trouble, scenario.uncertain, scenario.suspicion, scenario.events, scenario.teardown,
                  scenario.wrong, scenario.complete):
         print(f"# {step.__name__}", flush=True)
         step()

@@ -2,6 +2,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fake_i.h"
 
+#include <string.h>
+
 #define CLUSTER                                                                                    \
     "{\"name\":\"shop\",\"id\":9,\"state\":\"active\",\"owner\":\"operator\",\"last\":\"create\"," \
     "\"operation\":1,\"revision\":1,\"created_at\":\"2026-01-01T00:00:00.000Z\","                  \
@@ -28,6 +30,7 @@ int server_cluster_get(struct server *s, const struct server_call *c, struct ser
                                    "\"number\":1000,\"hardware\":\"small\",\"image\":\"plain\","
                                    "\"services\":[\"front\"],\"state\":\"ACTIVE\"}]}",
                            r, e);
+    r->rev = 1;
     return rc < 0 ? rc : known(c, e);
 }
 
@@ -36,7 +39,7 @@ int server_cluster_patch(struct server *s, const struct server_call *c, struct s
 {
     int rc = server_cluster_get(s, c, r, e);
     if (rc >= 0)
-        r->group = fake_write(s, "deployment");
+        r->group = fake_write(s, "deployment.changed");
     return rc;
 }
 
@@ -70,6 +73,14 @@ int server_cluster_create(struct server *s, const struct server_call *c, struct 
 int server_cluster_operate(struct server *s, const struct server_call *c, struct server_reply *r,
                            struct err *e)
 {
+    static const char *const verbs[] = {"expand",    "shrink",   "add-service", "remove-service",
+                                        "configure", "start",    "stop",        "restart",
+                                        "upgrade",   "rollback", "act",         "delete"};
     int rc = known(c, e);
+    bool is = false;
+    for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+        is |= !strcmp(c->id[1], verbs[i]);
+    if (rc >= 0 && !is)
+        return fake_lacks("operation", c->id[1], e);
     return rc < 0 ? rc : result(s, c, "cluster_operate", r, e);
 }

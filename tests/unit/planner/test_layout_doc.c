@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "planner/layout_phase.h"
+#include "planner/phase_plan.h"
 
 static const char *json_of(struct layout_bed *b, const struct value *v)
 {
@@ -301,7 +302,7 @@ static void test_phases(void)
     is_int(
         layout_phase_services(&b.mem, b.c, bed_names(&b.mem, "db,nobody"), str_of(""), &s, &b.err),
         -ERR_UNKNOWN_NAME, "one that is no role is refused");
-    is_int(layout_phase_machine(catalog_provider_get(b.c, str_of("acme"))), PHASE_F_CREATE,
+    is_int(phase_provider_has(catalog_provider_get(b.c, str_of("acme"))), PHASE_F_CREATE,
            "a machine has what its provider does");
     bed_done(&b);
 }

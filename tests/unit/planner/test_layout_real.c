@@ -14,6 +14,7 @@
 #include "catalog/import_job.h"
 #include "planner/layout.h"
 #include "planner/layout_phase.h"
+#include "planner/phase_plan.h"
 
 struct real {
     struct arena mem;
@@ -324,7 +325,7 @@ static void plan_case(struct real *r, const char *id, const struct value *check)
         rc = layout_services(&r->mem, &req, &p.services, &e);
     const struct catalog_provider *provider = catalog_provider_get(r->job.cat,
                                                                    req.template->provider);
-    if (rc >= 0 && !nodes_match(r, a, nodes, layout_phase_machine(provider), &p)) {
+    if (rc >= 0 && !nodes_match(r, a, nodes, phase_provider_has(provider), &p)) {
         note("skipped: %s: another layout than its template's", id);
         r->skipped++;
         return;
