@@ -164,8 +164,9 @@ void cluster_payload_drop(struct server *s, uint32_t node);
 int data_cluster_own(struct server *s, uint32_t deployment, uint32_t node, bool machine,
                      struct arena *mem, const struct value **ret, struct err *e);
 bool cluster_is_machine(struct str role);
-/* And the document of all nodes, {"nodes": ...}, as canonical JSON; borrowed; "": of no cluster. */
-struct str data_cluster_nodes(struct server *s, uint32_t deployment);
+/* And the document of all nodes, {"nodes": ...}, as canonical JSON, with its digest; borrowed; "": of
+ * no cluster. */
+struct str data_cluster_nodes(struct server *s, uint32_t deployment, struct str *ret_digest);
 void cluster_sight_free(struct cluster_sight *v);
 void cluster_sight_set(struct server *s, uint32_t deployment, struct cluster_sight *v);
 

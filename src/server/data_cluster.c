@@ -24,6 +24,7 @@ struct cluster_sight {
     struct macro_cluster *macros;
     struct u64map node_at;
     struct str nodes; /* JSON */
+    char digest[DIGEST_HEX];
 };
 
 void cluster_sight_free(struct cluster_sight *v)
@@ -120,6 +121,8 @@ static void nodes_make(struct cluster_sight *v)
     value_set(mem, doc, "nodes", all);
     json_write_canonical(&text, doc);
     v->nodes = (struct str){arena_strndup(mem, text.data, text.len), text.len};
+    struct digest sum = digest_of(text.data, text.len);
+    digest_hex(&sum, v->digest);
     v->view.nodes = nodes;
     v->view.n_nodes = (uint32_t)v->look.nodes.n;
 }
@@ -207,8 +210,11 @@ int data_cluster_own(struct server *s, uint32_t deployment, uint32_t node, bool 
     return 0;
 }
 
-struct str data_cluster_nodes(struct server *s, uint32_t deployment)
+struct str data_cluster_nodes(struct server *s, uint32_t deployment, struct str *ret_digest)
 {
     struct cluster_sight *v;
-    return sight_of(s, deployment, &v, NULL) > 0 ? v->nodes : (struct str){"", 0};
+    if (sight_of(s, deployment, &v, NULL) <= 0)
+        return *ret_digest = (struct str){"", 0};
+    *ret_digest = str_of(v->digest);
+    return v->nodes;
 }

@@ -167,10 +167,13 @@ static const struct value *with_nodes(struct server *s, uint32_t deployment,
                                       const struct value *cluster, struct arena *a,
                                       struct data_parts *ret)
 {
-    struct str nodes = data_cluster_nodes(s, deployment);
+    struct str digest, nodes = data_cluster_nodes(s, deployment, &digest);
     bool apart = nodes.n >= INLINE_BYTES && !ret->over.n;
-    if (apart)
-        ret->over = sent_keep(s, nodes, a);
+    if (apart) {
+        if (!data_sent_get(s, digest).n)
+            (void)sent_keep(s, nodes, a);
+        ret->over = str_of(arena_strndup(a, digest.s, digest.n));
+    }
     return apart ? cluster : value_merge(a, cluster, view_json(a, nodes.s));
 }
 

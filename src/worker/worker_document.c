@@ -92,6 +92,7 @@ static int document_read(struct document *d, struct str content, struct err *e)
     if (rc < 0)
         return rc;
     d->v = v;
+    d->text = (struct str){arena_strndup(&d->mem, content.s, content.n), content.n};
     d->bytes = content.n;
     return 0;
 }

@@ -88,6 +88,7 @@ struct document {
     uint64_t asked_ms;
     struct arena mem;
     const struct value *v; /* NULL: not here yet */
+    struct str text;       /* as it came */
     size_t bytes;
 };
 enum { RUN_DOCUMENTS = 2 }; /* under, over */

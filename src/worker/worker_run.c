@@ -220,8 +220,37 @@ static void on_deadline(void *arg)
     run_step_cancel(r, r->msg.grace_ms);
 }
 
-/* What the task sees is what is in the message with the documents under and over it; programs get
- * its text. */
+/* Have they a key of their own each?  Then one behind the other is both. */
+static bool apart(const struct value *a, const struct value *b)
+{
+    if (!value_is(a, VALUE_MAP) || !value_is(b, VALUE_MAP) || !a->n || !b->n)
+        return false;
+    for (uint32_t i = 0; i < b->n; i++)
+        if (value_get(a, b->members[i].key))
+            return false;
+    return true;
+}
+
+/* Only programs are given text, and a large document over small data is not written anew for each
+ * of them: its own text is put behind theirs. */
+static void data_write(struct run *r, const struct value *v)
+{
+    const struct document *over = r->documents[1];
+    SCOPED_BUF(text);
+    if (!r->jig->programs && !r->msg.tests.n)
+        return;
+    if (!r->documents[0] && over && apart(r->req.data, over->v) && over->text.s[0] == '{' &&
+        r->msg.data.s[r->msg.data.n - 1] == '}') {
+        buf_put(&text, r->msg.data.s, r->msg.data.n - 1);
+        buf_putc(&text, ',');
+        buf_put(&text, over->text.s + 1, over->text.n - 1);
+    } else {
+        json_write_canonical(&text, v);
+    }
+    r->msg.data = (struct str){arena_strndup(r->mem, text.data, text.len), text.len};
+}
+
+/* What the task sees is what is in the message with the documents under and over it. */
 static int lay_documents(struct run *r, struct err *e)
 {
     const struct document *under = r->documents[0], *over = r->documents[1];
@@ -229,15 +258,13 @@ static int lay_documents(struct run *r, struct err *e)
         return err_set(e, ERR_INVALID, "a document is named by something that is no digest");
     if (!under && !over)
         return 0;
-    SCOPED_BUF(text);
     const struct value *v = r->req.data;
     if (under)
         v = v ? value_merge(r->mem, under->v, v) : under->v;
     if (over)
         v = v ? value_merge(r->mem, v, over->v) : over->v;
-    json_write_canonical(&text, v);
+    data_write(r, v);
     r->req.data = v;
-    r->msg.data = (struct str){arena_strndup(r->mem, text.data, text.len), text.len};
     return 0;
 }
 
