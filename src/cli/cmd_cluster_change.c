@@ -180,7 +180,8 @@ static void result_say(struct cli *c, const struct value *v)
     difference_say(c, value_get(v, "difference"));
 }
 
-/* "23 tasks in 9 stages, and 2 joins": the progress of an operation counts joins as well. */
+/* "23 tasks in 9 stages, and 2 joins, about 4m": the progress of an operation counts joins as well;
+ * how long it takes is told once such tasks have run before. */
 static const char *plan_told(struct cli *c, const struct value *plan)
 {
     uint64_t tasks = (uint64_t)value_as_int(value_get(plan, "tasks"), 0);
@@ -188,7 +189,14 @@ static const char *plan_told(struct cli *c, const struct value *plan)
     uint64_t joins = (uint64_t)value_as_int(value_get(plan, "joins"), 0);
     const char *told = arena_printf(&c->mem, "%s in %s", text_count(tasks, "task").s,
                                     text_count(stages, "stage").s);
-    return joins ? arena_printf(&c->mem, "%s, and %s", told, text_count(joins, "join").s) : told;
+    const struct value *eta = value_get(plan, "eta_ms");
+    char about[16];
+    if (joins)
+        told = arena_printf(&c->mem, "%s, and %s", told, text_count(joins, "join").s);
+    if (!value_is(eta, VALUE_INT))
+        return told;
+    text_duration_show((uint64_t)value_as_int(eta, 0), about);
+    return arena_printf(&c->mem, "%s, about %s", told, about);
 }
 
 static int result_show(struct cli *c, const struct value *v, struct err *e)

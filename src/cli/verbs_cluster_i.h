@@ -175,7 +175,7 @@ static const char cluster_states[] = "pending|active|incomplete|inconsistent|del
      .args = {A_CLUSTER}, \
      .opts = OPTS(LIMIT), \
      .about = "Newest first; the numbers are those of `anneal cluster diff` and `rollback`."}, \
-    {"cluster", "diff", "show what differs between two of them", cmd_cluster_diff, S, \
+    {"cluster", "diff", "show what differs between two revisions", cmd_cluster_diff, S, \
      .routes = "GET /v1/deployments/{deployment}/snapshots, " \
                "GET /v1/deployments/{deployment}/diff", \
      .args = {A_CLUSTER}, \

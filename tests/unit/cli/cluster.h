@@ -76,7 +76,7 @@ struct fake *cluster_new(void);
     "\"difference\":{\"new_nodes\":[\"new 1\",\"new 2\"],\"given_up\":[\"shop-1001.local\"],"      \
     "\"changed\":[{\"node\":\"shop-1000.local\",\"added\":[\"web\",\"metrics\"],"                  \
     "\"removed\":[\"cache\"]}],\"config\":true},\"plan\":{\"tasks\":12,\"joins\":1,"               \
-    "\"stages\":5}}"
+    "\"stages\":5,\"eta_ms\":65000}}"
 #define STATUS_JSON                                                                                \
     "{\"version\":\"9.9\",\"state\":\"failed\",\"uptime_ms\":276000000,\"group\":10,"              \
     "\"journal\":1000,\"catalog\":7,"                                                              \

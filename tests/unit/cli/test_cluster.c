@@ -12,7 +12,8 @@
 #include "workdir.h"
 
 #define DONE                                                                                       \
-    "operation 3: 12 tasks in 5 stages, and 1 join\nfollow it with: anneal operation watch 3\n"
+    "operation 3: 12 tasks in 5 stages, and 1 join, about 1m05s\nfollow it with: anneal "          \
+    "operation watch 3\n"
 
 static void test_show(void)
 {
@@ -136,7 +137,7 @@ static void test_dry_run(void)
             "  - shop-1001.local\n"
             "  ~ shop-1000.local  + web, metrics  - cache\n"
             "  ~ configuration\n"
-            "dry run: 12 tasks in 5 stages, and 1 join; nothing was changed\n",
+            "dry run: 12 tasks in 5 stages, and 1 join, about 1m05s; nothing was changed\n",
             "layout, changes and plan");
     is_int(case_run(&c, "cluster expand shop --by 2 -n -o json"), 0, "as JSON");
     is_text(c.out, CLUSTER_RESULT("null") "\n", "it is what the server says, and nothing else");

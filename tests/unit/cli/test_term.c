@@ -218,9 +218,11 @@ static void test_states(void)
         const char *state;
         enum style style;
     } cases[] = {
-        {"ACTIVE", STYLE_GOOD},    {"ERROR", STYLE_BAD}, {"RUNNING", STYLE_BUSY},
-        {"BLOCKED", STYLE_DIM},    {"dead", STYLE_BAD},  {"STALE", STYLE_WARN},
-        {"succeeded", STYLE_GOOD}, {"", STYLE_PLAIN},    {"whatever", STYLE_PLAIN},
+        {"ACTIVE", STYLE_GOOD},    {"ERROR", STYLE_BAD},        {"RUNNING", STYLE_BUSY},
+        {"BLOCKED", STYLE_DIM},    {"dead", STYLE_BAD},         {"STALE", STYLE_WARN},
+        {"succeeded", STYLE_GOOD}, {"active", STYLE_GOOD},      {"pending", STYLE_BUSY},
+        {"incomplete", STYLE_BAD}, {"inconsistent", STYLE_BAD}, {"deleting", STYLE_BUSY},
+        {"", STYLE_PLAIN},         {"whatever", STYLE_PLAIN},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         is_int(term_state_style(cases[i].state), cases[i].style, "style of \"%s\"", cases[i].state);
