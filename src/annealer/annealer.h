@@ -53,7 +53,7 @@ struct task_view {
     uint32_t id, noderole, node, operation, def, weight, span, attempt, tries, unmet, asks;
     uint8_t state, reason, rule;
     bool passive; /* nothing executes it, as things are */
-    bool done;    /* it succeeded, and that still counts */
+    bool done;    /* it succeeded, and that still counts; or what did is kept by it */
     bool undone;  /* what it makes is taken back before it is tried again */
     uint64_t started_ms, deadline_ms, wake_ms;
     bool superseded_runs; /* an older attempt is still running */

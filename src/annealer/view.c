@@ -24,7 +24,7 @@ bool anneal_task(const struct anneal *a, uint32_t id, struct task_view *v)
                             .reason = t->reason,
                             .rule = (uint8_t)task_rule(a, id),
                             .passive = task_passive(a, id),
-                            .done = t->done_digest != 0,
+                            .done = t->done_digest != 0 || task_rule(a, id) == RULE_KEEP,
                             .undone = a->defs.at[t->def].flags & DEF_F_UNDONE};
     if (t->live) {
         const struct live *l = &a->lives.at[t->live];

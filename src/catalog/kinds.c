@@ -1,5 +1,6 @@
 /* kinds.c - what clusters are made of, looked up; and what a request may say to a provider */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
 #include "catalog/kinds.h"
 
 const char *provider_action_name(enum provider_action a)
@@ -125,4 +126,26 @@ int provider_fields_check(const struct catalog_provider *p, const struct value *
     if (!p->n_required)
         return 0;
     return err_set(e, ERR_INVALID, "provider \"%s\" needs %s", p->kind.name.s, missing.data);
+}
+
+int template_lease_check(const struct catalog_template *t, uint64_t began, uint64_t ends,
+                         uint64_t until, struct err *e)
+{
+    char shown[16];
+    if (until && until < began)
+        return err_set(e, ERR_REFUSED, "a lease cannot end before it began");
+    if (until && (!ends || until <= ends))
+        return 0;
+    if (t->lease_max_ms && (!until || until > began + t->lease_max_ms)) {
+        text_duration_show(t->lease_max_ms, shown);
+        err_set(e, ERR_REFUSED, "template %s lends for %s at most", t->kind.name.s, shown);
+        return err_hint(e, "counted from when it was made: an earlier end may do");
+    }
+    if (t->lease_max_ms && t->lease_step_ms && until > ends + t->lease_step_ms) {
+        text_duration_show(t->lease_step_ms, shown);
+        err_set(e, ERR_REFUSED, "a lease of template %s is prolonged by %s at a time",
+                t->kind.name.s, shown);
+        return err_hint(e, "ask for less, and again later");
+    }
+    return 0;
 }

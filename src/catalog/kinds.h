@@ -205,6 +205,12 @@ int catalog_template_merge(const struct template_part *parts, size_t n, struct a
 int catalog_template_read(struct arena *a, const struct value *body,
                           const struct catalog_template **ret, struct err *e);
 
+/* May a lease that ends at `ends` end at `until` instead?  Times on one clock, 0: never. Shortening
+ * is free, though not to before it began; prolonging is by a step at a time, not past the most.
+ * ERR_REFUSED. */
+int template_lease_check(const struct catalog_template *t, uint64_t began, uint64_t ends,
+                         uint64_t until, struct err *e);
+
 /* --- comparators --- */
 
 struct comparator_key {

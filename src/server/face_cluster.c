@@ -106,6 +106,7 @@ static int lease_read(struct cluster_work *w, const struct server_call *c, struc
 {
     const struct catalog_template *t;
     const char *text = value_as_text(value_get(c->body, "lease"), NULL);
+    char shown[16];
     int rc = cluster_template(w->mem, w->now.spec, &t, e);
     if (rc < 0)
         return rc;
@@ -118,8 +119,8 @@ static int lease_read(struct cluster_work *w, const struct server_call *c, struc
         return err_at(e, "/lease");
     if (!t->lease_initial_ms || (ask->lease_ms && ask->lease_ms <= t->lease_initial_ms))
         return 0;
-    err_set(e, ERR_REFUSED, "template %s lends for at most %llu s at first", t->kind.name.s,
-            (unsigned long long)t->lease_initial_ms / 1000);
+    text_duration_show(t->lease_initial_ms, shown);
+    err_set(e, ERR_REFUSED, "template %s lends for at most %s at first", t->kind.name.s, shown);
     return err_at(e, "/lease");
 }
 
@@ -364,7 +365,8 @@ int server_cluster_operate(struct server *s, const struct server_call *c, struct
     if ((rc = face_match(c, is->rev, "cluster", c->id[0], e)) < 0 ||
         (rc = ask_read(c, (enum cluster_verb)verb, is->deployment, &ask, e)) < 0)
         return rc;
-    rc = check_idle(s, is, e);
+    /* Whoever only looks sees what it would be now, whatever is under way. */
+    rc = value_as_bool(value_get(c->body, "dry_run"), false) ? 0 : check_idle(s, is, e);
     if (rc == -ERR_CONFLICT && value_as_bool(value_get(c->body, "queue"), false))
         return queue_add(s, c, is, r, e);
     return rc < 0 ? rc : operate(s, c, &ask, r, e);
@@ -499,7 +501,6 @@ int server_cluster_list(struct server *s, const struct server_call *c, struct se
 
 /* --- leases --- */
 
-/* Shortening is free; prolonging is by a step at a time and not past what the template allows. */
 static int lease_check(struct server *s, struct arena *mem, const struct cluster *is,
                        uint64_t until, struct err *e)
 {
@@ -512,21 +513,7 @@ static int lease_check(struct server *s, struct arena *mem, const struct cluster
         return rc;
     rc = cluster_template(mem, l.spec, &t, e);
     cluster_look_done(&l);
-    if (rc < 0 || (until && until <= is->lease_ms))
-        return rc;
-    if (until && until < is->created_ms)
-        return err_set(e, ERR_REFUSED, "a lease cannot end before the cluster was made");
-    if (t->lease_max_ms && (!until || until > is->created_ms + t->lease_max_ms)) {
-        err_set(e, ERR_REFUSED, "template %s lends until %s at most", t->kind.name.s,
-                view_time(mem, is->created_ms + t->lease_max_ms));
-        return err_hint(e, "an earlier time may do");
-    }
-    if (t->lease_max_ms && t->lease_step_ms && until > is->lease_ms + t->lease_step_ms) {
-        err_set(e, ERR_REFUSED, "a lease is prolonged by %llu s at a time",
-                (unsigned long long)t->lease_step_ms / 1000);
-        return err_hint(e, "until %s", view_time(mem, is->lease_ms + t->lease_step_ms));
-    }
-    return 0;
+    return rc < 0 ? rc : template_lease_check(t, is->created_ms, is->lease_ms, until, e);
 }
 
 int server_cluster_patch(struct server *s, const struct server_call *c, struct server_reply *r,

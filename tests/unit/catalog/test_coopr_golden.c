@@ -350,6 +350,52 @@ static bool check_template_merge(struct arena *a, const struct value *in,
     return good;
 }
 
+/* --- leases, told as facts: one asked after the other --- */
+
+/* What is said of a cluster in a state that has no lease to change is the server's: it refuses any
+ * change of it. */
+static void lease_facts(const struct value *top, struct tally *t)
+{
+    const struct value *facts = value_get(top, "facts");
+    for (uint32_t i = 0; i < facts->n; i++) {
+        const struct value *expect = value_get(&facts->items[i], "expect");
+        const char *given = value_as_text(value_get(&facts->items[i], "given"), "");
+        unsigned long began, ends, until, step = 0, most = 0;
+        const char *at = strstr(given, "created");
+        struct catalog_template template = {.kind.name = str_of("golden")};
+        if (!at || sscanf(at, "created %lu, expires %lu, step %lu, max %lu", &began, &ends, &step,
+                          &most) < 2)
+            continue;
+        template.lease_step_ms = step;
+        template.lease_max_ms = most;
+        if (!value_is(expect, VALUE_LIST)) {
+            at = strstr(given, "ask ");
+            bool good = at && sscanf(at, "ask %lu", &until) == 1 &&
+                        template_lease_check(&template, began, ends, until, NULL) >= 0;
+            t->ran++;
+            t->passed += good;
+            ok(good, "lease-prolong/%u", i);
+            continue;
+        }
+        for (uint32_t k = 0; k < expect->n; k++) {
+            const char *asked = value_as_text(&expect->items[k].items[0], "");
+            const char *answer = value_as_text(&expect->items[k].items[1], "");
+            if (sscanf(asked, "%lu", &until) != 1 ||
+                (strstr(asked, "while") && strncmp(answer, "ok", 2) != 0)) {
+                t->elsewhere++;
+                continue;
+            }
+            int rc = template_lease_check(&template, began, ends, until, NULL);
+            bool good = (rc >= 0) == !strncmp(answer, "ok", 2);
+            t->ran++;
+            t->passed += good;
+            ok(good, "lease-prolong/%u: %s is %s", i, asked, answer);
+            if (rc >= 0)
+                ends = until;
+        }
+    }
+}
+
 /* --- all of them --- */
 
 static const struct {
@@ -381,6 +427,8 @@ static void case_run(const struct value *top, struct arena *a, struct tally *t)
 {
     const struct value *checks = value_get(top, "checks");
 
+    if (str_is(value_as_str(value_get(top, "id")), "lease-prolong"))
+        lease_facts(top, t);
     for (uint32_t i = 0; checks && i < checks->n; i++) {
         const struct value *one = &checks->items[i];
         struct str op = value_as_str(value_get(one, "op"));
