@@ -513,7 +513,11 @@ static int lease_check(struct server *s, struct arena *mem, const struct cluster
         return rc;
     rc = cluster_template(mem, l.spec, &t, e);
     cluster_look_done(&l);
-    return rc < 0 ? rc : template_lease_check(t, is->created_ms, is->lease_ms, until, e);
+    if (rc < 0 || (rc = template_lease_check(t, is->created_ms, is->lease_ms, until, e)) >= 0)
+        return rc;
+    uint64_t most = t->lease_max_ms ? is->created_ms + t->lease_max_ms : UINT64_MAX;
+    uint64_t next = t->lease_step_ms ? is->lease_ms + t->lease_step_ms : UINT64_MAX;
+    return err_hint(e, "until %s at most", view_time(mem, next < most ? next : most));
 }
 
 int server_cluster_patch(struct server *s, const struct server_call *c, struct server_reply *r,
