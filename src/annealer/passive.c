@@ -70,9 +70,10 @@ bool passive_call_stale(const struct anneal *a, uint32_t t)
 {
     uint32_t noderole = a->tasks[t].noderole, op = task_op(a, t);
     enum task_state s = a->task_state[t];
-    return a->unmet[t] > 0 && (s == TASK_DONE || s == TASK_TOLERATED || s == TASK_FAILED) &&
-           noderole && a->noderoles.at[noderole].node == 0 && !task_passive(a, t) &&
-           op != OPERATION_STANDING && a->ops.at[op].state == OPERATION_RUNNING;
+    bool failed = s == TASK_FAILED && a->tasks[t].reason != REASON_UNCERTAIN;
+    return a->unmet[t] > 0 && (s == TASK_DONE || s == TASK_TOLERATED || failed) && noderole &&
+           a->noderoles.at[noderole].node == 0 && !task_passive(a, t) && op != OPERATION_STANDING &&
+           a->ops.at[op].state == OPERATION_RUNNING;
 }
 
 void passive_call_again(struct anneal *a, uint32_t t)
