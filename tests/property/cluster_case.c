@@ -121,7 +121,7 @@ static void existing_roll(struct cluster_case *c, struct dice *d)
     }
 }
 
-static void keys_roll(struct cluster_case *c, struct dice *d, enum case_order order)
+void case_keys(struct cluster_case *c, struct dice *d, enum case_order order)
 {
     struct solver_problem *p = &c->p;
     static const struct solver_key cost[] = {{.by = SOLVER_COST},
@@ -160,7 +160,7 @@ void case_roll(struct cluster_case *c, struct dice *d, enum case_order order)
     services_roll(c, d);
     sets_roll(c, d);
     existing_roll(c, d);
-    keys_roll(c, d, order);
+    case_keys(c, d, order);
     pointers_set(c);
 }
 

@@ -36,6 +36,8 @@ struct cluster_case { /* everything that p points to */
 };
 
 enum case_order { CASE_BY_COST, CASE_BY_NODES, CASE_AS_COOPR, CASE_BY_CHANCE, CASE_ORDERS };
+/* Another order of what is better, for the same problem. */
+void case_keys(struct cluster_case *c, struct dice *d, enum case_order order);
 void case_roll(struct cluster_case *c, struct dice *d, enum case_order order);
 /* A copy, with its pointers its own. */
 void case_copy(struct cluster_case *to, const struct cluster_case *from);
