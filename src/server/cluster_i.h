@@ -75,6 +75,10 @@ int cluster_enact(struct cluster_work *w, const struct server_call *c, uint32_t 
                   struct err *e);
 
 int cluster_queue_next(struct server *s, uint32_t deployment, struct arena *mem, struct err *e);
+/* cluster_show.c: of the graph and of both sides, before it is dropped. */
+struct value *cluster_plan_value(struct cluster_work *w);
+struct value *cluster_difference_value(struct cluster_work *w);
+const char *cluster_state_name(const struct server *s, const struct cluster *c);
 struct value *view_cluster(struct server *s, struct arena *a, const struct cluster *c, bool full);
 
 #endif

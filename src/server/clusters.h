@@ -12,6 +12,8 @@
  *   cluster_work.c     what that takes: phases
  *   cluster_place.c    and the plan
  *   cluster_enact.c    doing it: nodes, plan and head in one group; what follows its end
+ *   cluster_show.c     one, and what an operation on it comes to, as values
+ *   cluster_beat.c     what happens by itself: machines answer, leases end, the deleted go
  *   cluster_payload.c  what tasks told about nodes
  *   cluster_call.c     callbacks: who is told
  *   data_cluster.c     what tasks see of it
