@@ -176,6 +176,15 @@ static const bool *changed_roles(struct cluster_work *w)
     return is;
 }
 
+/* Who has nothing to configure is not restarted because others are configured. */
+static const bool *configured_roles(struct cluster_work *w)
+{
+    bool *is = arena_new(w->mem, bool, w->roles.n + 1);
+    for (size_t i = 0; i < w->roles.n; i++)
+        is[i] = w->services[i].actions & PHASE_F_CONFIGURE;
+    return is;
+}
+
 static void mark_nodes(struct cluster_work *w, bool *fresh, bool *going)
 {
     for (size_t i = 0; i < w->nodes.n; i++) {
@@ -200,7 +209,7 @@ static int fill_difference(struct cluster_work *w, struct err *e)
     if (rc >= 0)
         rc = fill(w, PHASE_OP_UPGRADE, changed_roles(w), stays, e);
     if (rc >= 0 && !value_equal(config, value_get(w->was.spec, "config")))
-        rc = fill(w, PHASE_OP_CONFIGURE_RESTART, NULL, stays, e);
+        rc = fill(w, PHASE_OP_CONFIGURE_RESTART, configured_roles(w), stays, e);
     for (size_t i = 0; i < w->nodes.n && rc >= 0; i++)
         for (size_t k = 0; stays[i] && k < w->nodes.at[i].cells.n; k++) {
             const struct work_cell *c = &w->nodes.at[i].cells.at[k];

@@ -7,6 +7,7 @@
 struct clusters {
     VEC(struct cluster) at; /* in order of deployments */
     struct u64map by_deployment;
+    uint32_t n; /* that there are */
     VEC(char *) payloads; /* by node; NULL: nothing */
 };
 
@@ -76,13 +77,14 @@ const struct cluster *cluster_next(const struct server *s, uint32_t after)
 
 uint32_t clusters_count(const struct server *s)
 {
-    return (uint32_t)s->clusters->by_deployment.n;
+    return s->clusters->n;
 }
 
 static void cluster_keep(struct clusters *all, const struct cluster *c)
 {
     u64map_put(&all->by_deployment, c->deployment, all->at.n);
     vec_push(&all->at, *c);
+    all->n++;
 }
 
 static void row_note(struct server *s, enum row_verb verb, const struct cluster *c, uint32_t tenant)
@@ -133,6 +135,7 @@ void cluster_drop(struct server *s, uint32_t deployment)
         return;
     commit_row(s->commit, ROWS_CLUSTER, ROW_DELETE, &row);
     u64map_del(&s->clusters->by_deployment, deployment);
+    s->clusters->n--;
     free(c->owner);
     free(c->waiting);
     cluster_sight_free(c->sight);
