@@ -138,6 +138,14 @@ is "$(did | grep -c ' database ')" 4 "the database: stop, install, configure, st
 is "$(did | grep -vcE ' database |bootstrap')" 0 "and nothing else"
 operate upgrade '{}'
 is "$(field "$answer" plan tasks)" 0 "there is nothing more to upgrade"
+sed -i 's/^- name: web$/- name: web\n  version: "2"/; s/rolling, max: 2/rolling, max: 1/; /name: upgrade-web/d' \
+    "$work"/catalog/shop/roles/services.yaml
+anneal catalog load "$work/catalog" >/dev/null; ok $? "a catalog with another web, one node at a time"
+operate upgrade '{}'
+is "$(ended)" succeeded "upgraded"
+is "$(awk '$3 == "web" {if ($4 == "stop") {out++; if (out > most) most = out} if ($4 == "start") out--} END {print most}' "$scratch/log")" 1 \
+    "never more than one web is out"
+is "$(count 'web start')" "$(noderoles | grep -c ' web ')" "and all of them were"
 operate rollback "{\"revision\":$before}"
 is "$(ended)" succeeded "back across the catalogs"
 is "$(did | grep -c ' database ')" 4 "the database is the old one again"
