@@ -148,23 +148,12 @@ static void file_collect(struct coopr *o, struct str path, const struct value *t
                      "it is no service, template, hardware type, image type or provider");
 }
 
-static int by_path(const void *a, const void *b)
-{
-    const struct catalog_file *const *x = a, *const *y = b;
-    return str_cmp((*x)->path, (*y)->path);
-}
-
 static void source_collect(struct coopr *o)
 {
     struct crow *x = &o->x;
-    size_t n = x->source->n;
-    const struct catalog_file **order = arena_new(&x->scratch, const struct catalog_file *, n);
+    const struct catalog_file *const *order = crow_by_path(x);
 
-    for (size_t i = 0; i < n; i++)
-        order[i] = &x->source->files[i];
-    if (n)
-        qsort(order, n, sizeof *order, by_path);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < x->source->n; i++) {
         uint32_t file = (uint32_t)(order[i] - x->source->files);
         struct str path = order[i]->path, text = order[i]->text;
         struct json_options options = {.source = (uint16_t)(file + 1)};

@@ -138,12 +138,6 @@ static void barclamp_collect(struct crow *x, uint32_t file, const struct value *
         role_collect(x, number, &roles->items[i]);
 }
 
-static int by_path(const void *a, const void *b)
-{
-    const struct catalog_file *const *x = a, *const *y = b;
-    return str_cmp((*x)->path, (*y)->path);
-}
-
 void crow_duplicate_tell(void *ctx, struct str key, uint32_t line, uint32_t last_line)
 {
     struct crow_duplicates *d = ctx;
@@ -155,15 +149,10 @@ void crow_duplicate_tell(void *ctx, struct str key, uint32_t line, uint32_t last
 
 static void source_read(struct crow *x)
 {
-    size_t n = x->source->n;
-    const struct catalog_file **order = arena_new(&x->scratch, const struct catalog_file *, n);
+    const struct catalog_file *const *order = crow_by_path(x);
     struct str role;
 
-    for (size_t i = 0; i < n; i++)
-        order[i] = &x->source->files[i];
-    if (n)
-        qsort(order, n, sizeof *order, by_path);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < x->source->n; i++) {
         uint32_t file = (uint32_t)(order[i] - x->source->files);
         const char *path = arena_strndup(&x->scratch, order[i]->path.s, order[i]->path.n);
         struct crow_duplicates d = {x, order[i]->path};

@@ -159,23 +159,12 @@ static void tasks_import(struct fuel *f, uint32_t file, const struct value *top)
         &text);
 }
 
-static int by_path(const void *a, const void *b)
-{
-    const struct catalog_file *const *x = a, *const *y = b;
-    return str_cmp((*x)->path, (*y)->path);
-}
-
 static void source_import(struct fuel *f)
 {
     struct crow *x = &f->x;
-    size_t n = x->source->n;
-    const struct catalog_file **order = arena_new(&x->scratch, const struct catalog_file *, n);
+    const struct catalog_file *const *order = crow_by_path(x);
 
-    for (size_t i = 0; i < n; i++)
-        order[i] = &x->source->files[i];
-    if (n)
-        qsort(order, n, sizeof *order, by_path);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < x->source->n; i++) {
         uint32_t file = (uint32_t)(order[i] - x->source->files);
         struct str path = order[i]->path;
         struct crow_duplicates d = {x, path};

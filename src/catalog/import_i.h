@@ -111,6 +111,8 @@ void crow_finish(struct crow *x);
 
 /* --- import_source.c --- */
 
+/* The files of the source in the order of their paths; in scratch. */
+const struct catalog_file *const *crow_by_path(struct crow *x);
 /* Our name for one of the source, the same for the same; says so in the report if it is another. */
 const char *crow_name(struct crow *x, struct crow_names *names, const struct value *v,
                       const char *what);

@@ -9,6 +9,7 @@
 #include "catalog/import_i.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/json.h"
 
@@ -180,4 +181,22 @@ void crow_names_done(struct crow_names *n)
     vec_done(&n->at);
     strmap_done(&n->by_given);
     strmap_done(&n->by_ours);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct catalog_file *const *x = a, *const *y = b;
+    return str_cmp((*x)->path, (*y)->path);
+}
+
+const struct catalog_file *const *crow_by_path(struct crow *x)
+{
+    size_t n = x->source->n;
+    const struct catalog_file **order = arena_new(&x->scratch, const struct catalog_file *, n);
+
+    for (size_t i = 0; i < n; i++)
+        order[i] = &x->source->files[i];
+    if (n)
+        qsort(order, n, sizeof *order, by_path);
+    return order;
 }

@@ -8,6 +8,10 @@
 #include "base/json.h"
 #include "server/clusters.h"
 
+enum { /* what a service has been through at its target; what was initialized stays so */
+       CLUSTER_UP = PHASE_F_INSTALL | PHASE_F_CONFIGURE | PHASE_F_INITIALIZE | PHASE_F_START,
+       CLUSTER_DOWN = PHASE_F_INSTALL | PHASE_F_CONFIGURE | PHASE_F_STOP,
+};
 struct work_role {
     struct str name;
     const struct catalog_role *was, *now; /* in the catalogs of both sides; NULL: it has none */

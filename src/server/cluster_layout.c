@@ -113,10 +113,8 @@ static void node_labels(const struct cluster_look *l, const struct cluster_node 
     ret->n_labels = n->labels->n;
 }
 
-static bool alike(const struct cluster_look *l, const struct cluster_node *a,
-                  const struct cluster_node *b)
+static bool alike(const struct cluster_node *a, const struct cluster_node *b)
 {
-    (void)l;
     return a->roles.n == b->roles.n &&
            (!a->roles.n || !memcmp(a->roles.at, b->roles.at, a->roles.n * sizeof *a->roles.at)) &&
            str_eq(a->hardware, b->hardware) && str_eq(a->image, b->image) &&
@@ -143,7 +141,7 @@ static void existing_make(struct cluster_work *w, bool keep, struct existing *re
         qsort(ret->turn, n, sizeof *ret->turn, by_turn);
     for (uint32_t i = 0; i < n; i++) {
         const struct cluster_node *node = &l->nodes.at[ret->turn[i].node];
-        if (i > 0 && alike(l, node, &l->nodes.at[ret->turn[i - 1].node])) {
+        if (i > 0 && alike(node, &l->nodes.at[ret->turn[i - 1].node])) {
             ret->at[ret->n - 1].count++;
             continue;
         }

@@ -2,11 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/cluster_i.h"
 
-enum {
-    UP = PHASE_F_INSTALL | PHASE_F_CONFIGURE | PHASE_F_INITIALIZE | PHASE_F_START,
-    DOWN = PHASE_F_INSTALL | PHASE_F_CONFIGURE | PHASE_F_INITIALIZE | PHASE_F_STOP,
-    MADE = PHASE_F_CREATE | PHASE_F_CONFIRM | PHASE_F_BOOTSTRAP,
-};
+enum { MADE = PHASE_F_CREATE | PHASE_F_CONFIRM | PHASE_F_BOOTSTRAP };
 
 static int steps_of(void *ctx, uint32_t service, enum phase_kind phase, uint32_t variant,
                     struct phase_steps *ret, struct err *e)
@@ -87,7 +83,9 @@ static int place_service(struct cluster_work *w, size_t node, size_t cell, struc
     const struct work_role *r = &w->roles.at[c->role];
     const struct catalog_role *role = r->now ? r->now : r->was;
     uint16_t phases = w->work.cells[w->work.first[node] + cell] & PHASE_F_SERVICE;
-    uint16_t whole = (c->target == TARGET_STOPPED ? DOWN : UP) & w->services[c->role].actions;
+    uint16_t whole = (c->target == TARGET_STOPPED ? CLUSTER_DOWN | PHASE_F_INITIALIZE
+                                                  : CLUSTER_UP) &
+                     w->services[c->role].actions;
     *p = (struct phase_place){.noderole = c->noderole,
                               .removed = c->had && !c->has,
                               .absent = !c->noderole && !c->has,

@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    UP = PHASE_F_INSTALL | PHASE_F_CONFIGURE | PHASE_F_INITIALIZE | PHASE_F_START,
-    DOWN = PHASE_F_INSTALL | PHASE_F_CONFIGURE | PHASE_F_STOP,
-};
-
 /* --- both sides together --- */
 
 static uint32_t union_role(struct cluster_work *w, struct str name)
@@ -216,7 +211,7 @@ static int fill_difference(struct cluster_work *w, struct err *e)
             uint16_t *cell = &w->work.cells[w->work.first[i] + k];
             if (c->had != c->has)
                 *cell = w->services[c->role].actions &
-                        (c->has ? UP : PHASE_F_STOP | PHASE_F_REMOVE);
+                        (c->has ? CLUSTER_UP : PHASE_F_STOP | PHASE_F_REMOVE);
         }
     return rc;
 }
@@ -257,7 +252,6 @@ static int fill_table(struct cluster_work *w, struct err *e)
 
 static uint16_t phases_done(struct cluster_work *w, const struct work_cell *c)
 {
-    const struct work_role *r = &w->roles.at[c->role];
     struct noderole_view nr;
     uint16_t done = 0;
     if (!c->noderole || !anneal_noderole(w->server->engine, c->noderole, &nr))
@@ -279,7 +273,6 @@ static uint16_t phases_done(struct cluster_work *w, const struct work_cell *c)
         if (steps->n && found == steps->n)
             done |= (uint16_t)(1u << k);
     }
-    (void)r;
     return done;
 }
 
@@ -369,7 +362,7 @@ static void cells_settle(struct cluster_work *w)
                 *cell &= (uint16_t) ~(PHASE_F_START | PHASE_F_STOP);
             if (!(*cell & PHASE_F_SERVICE))
                 continue;
-            uint16_t whole = (c->target == TARGET_STOPPED ? DOWN : UP) & has;
+            uint16_t whole = (c->target == TARGET_STOPPED ? CLUSTER_DOWN : CLUSTER_UP) & has;
             if (c->noderole)
                 *cell |= (uint16_t)(whole & ~c->done & ~PHASE_F_STOP);
             if (c->target == TARGET_STOPPED && verb != CLUSTER_STOP && !(c->done & PHASE_F_STOP))

@@ -12,27 +12,18 @@
 
 #include <stdlib.h>
 
-#include "annealer/annealer.h"
 #include "base/alloc.h"
 #include "model/plan.h"
 #include "model/taskmsg.h"
 #include "planner/weave_plan.h"
 #include "sim/rng_i.h"
-
-enum { TENANT = 1, DEPLOYMENT = 1, JIG = 1, BINDING = 2, DEPLOY = 3 }; /* ids */
-/* Up to so many vertices and nodes every step is checked, and of more so many of them: a check
- * looks at everything. */
-enum { CHECK_SIZE = 2000 };
+#include "sim/sim_stage_i.h"
 
 struct run {
     const struct sim_graph_request *req;
     const struct weave *w;
-    struct err *e;
-    struct anneal *engine;
-    struct effects fx;
+    struct sim_stage stage;
     struct rng rng;
-    uint64_t now;
-    uint32_t steps, check_every;
     VEC(struct weave_member) members;
     VEC(struct str) roles;      /* by member */
     VEC(struct dispatch) under; /* way */
@@ -45,60 +36,17 @@ struct run {
 
 /* --- the engine --- */
 
-static int check(struct run *r)
-{
-    if (anneal_check(r->engine, r->e) >= 0)
-        return 0;
-    return err_wrap(r->e, "step %u of the simulated run", r->steps);
-}
-
 static int step(struct run *r, struct event ev)
 {
-    ev.at_ms = r->now;
-    int rc = anneal_step(r->engine, &ev, &r->fx, r->e);
-    if (rc < 0)
-        return err_wrap(r->e, "%s in the simulated run", event_kind_name(ev.kind));
-    for (size_t i = 0; i < r->fx.sends.n; i++)
-        vec_push(&r->under, r->fx.sends.at[i]);
-    return r->steps++ % r->check_every ? 0 : check(r);
-}
-
-static int node_add(struct run *r, uint32_t id)
-{
-    int rc = step(
-        r,
-        (struct event){.kind = EVENT_NODE_ADD, .id = id, .n = 1, .flag = 1, .extra = ALIVE_ALIVE});
-    return rc < 0 ? rc
-                  : step(r, (struct event){.kind = EVENT_NODE_SEEN, .id = id, .a = id, .b = 1});
-}
-
-static int engine_open(struct run *r)
-{
-    uint32_t workers = r->req->workers ? r->req->workers : SIM_GRAPH_WORKERS;
-    const struct event first[] = {
-        {.kind = EVENT_TENANT_ADD, .id = TENANT},
-        {.kind = EVENT_OPERATION_ADD,
-         .id = OPERATION_STANDING,
-         .n = TENANT,
-         .flag = CLASS_BACKGROUND},
-        {.kind = EVENT_OPERATION_ADD, .id = BINDING, .n = TENANT, .flag = CLASS_NORMAL},
-        {.kind = EVENT_OPERATION_ADD, .id = DEPLOY, .n = TENANT, .flag = CLASS_NORMAL},
-        {.kind = EVENT_JIG_SET, .id = JIG, .flag = 1, .n = workers},
-        {.kind = EVENT_CAPACITY_SET, .n = workers},
-    };
-    int rc = 0;
-    r->engine = anneal_new(NULL);
-    for (size_t i = 0; i < sizeof first / sizeof *first && rc >= 0; i++)
-        rc = step(r, first[i]);
-    for (uint32_t i = 0; i <= r->w->n_nodes && rc >= 0; i++) /* the master too */
-        rc = node_add(r, i + 1);
+    int rc = sim_stage_step(&r->stage, ev);
+    for (size_t i = 0; rc >= 0 && i < r->stage.fx.sends.n; i++)
+        vec_push(&r->under, r->stage.fx.sends.at[i]);
     return rc;
 }
 
 static int plan_apply(struct run *r, struct plan *p, uint32_t op)
 {
-    plan_rebase(p, anneal_def_end(r->engine), anneal_noderole_end(r->engine),
-                anneal_task_end(r->engine), anneal_span_end(r->engine), anneal_pool_end(r->engine));
+    sim_stage_rebase(&r->stage, p);
     return step(r, (struct event){.kind = EVENT_PLAN_APPLY, .op = op, .plan = p});
 }
 
@@ -143,10 +91,10 @@ static int members_bind(struct run *r)
     for (uint32_t i = 0; i < p->n_noderoles; i++)
         p->noderoles[i] = (struct plan_noderole){.role = r->roles.at[i],
                                                  .node = r->members.at[i].node + 1,
-                                                 .deployment = DEPLOYMENT,
+                                                 .deployment = STAGE_DEPLOYMENT,
                                                  .cohort = 1,
                                                  .user = str_of("")};
-    return plan_apply(r, p, BINDING);
+    return plan_apply(r, p, STAGE_BINDING);
 }
 
 /* --- the graph --- */
@@ -155,7 +103,7 @@ static bool world_jig_any(void *ctx, struct str name, uint32_t *ret_id, bool *re
 {
     (void)ctx;
     (void)name;
-    *ret_id = JIG;
+    *ret_id = STAGE_JIG;
     *ret_active = true;
     return true;
 }
@@ -188,11 +136,11 @@ static int graph_apply(struct run *r)
                                            .cat = r->req->cat,
                                            .any_jig = &any,
                                            .world = &world,
-                                           .deployment = DEPLOYMENT,
+                                           .deployment = STAGE_DEPLOYMENT,
                                            .members = r->members.at,
                                            .n_members = (uint32_t)r->members.n};
     struct weave_plan made;
-    int rc = weave_plan_make(&req, &made, r->e);
+    int rc = weave_plan_make(&req, &made, r->stage.e);
     if (rc < 0)
         return rc;
     r->vertex_of = arena_new(&r->out->mem, uint32_t, made.plan->n_tasks);
@@ -200,8 +148,8 @@ static int graph_apply(struct run *r)
         r->vertex_of[i] = WEAVE_NONE;
     for (uint32_t v = 0; v < r->w->n; v++)
         r->vertex_of[made.task_of[v]] = v;
-    r->first_task = anneal_task_end(r->engine);
-    rc = plan_apply(r, made.plan, DEPLOY);
+    r->first_task = anneal_task_end(r->stage.engine);
+    rc = plan_apply(r, made.plan, STAGE_OPERATION);
     plan_free(made.plan);
     return rc;
 }
@@ -219,8 +167,8 @@ static int word_check(struct run *r, struct str word, const bool *marked)
             return 0;
         why = weave_reason_name((enum weave_reason)w->vertices[v].reason);
     }
-    err_set(r->e, ERR_NOT_FOUND, "--fail: nothing of %.*s is run", (int)word.n, word.s);
-    return err_hint(r->e, "%s", why);
+    err_set(r->stage.e, ERR_NOT_FOUND, "--fail: nothing of %.*s is run", (int)word.n, word.s);
+    return err_hint(r->stage.e, "%s", why);
 }
 
 static int fails_mark(struct run *r)
@@ -232,7 +180,7 @@ static int fails_mark(struct run *r)
     for (uint32_t i = 0; i < r->req->n_fails && rc >= 0; i++) {
         for (uint32_t v = 0; v < n; v++)
             marked[v] = false;
-        rc = weave_words_mark(r->w, r->req->of, "--fail", &r->req->fails[i], 1, marked, r->e);
+        rc = weave_words_mark(r->w, r->req->of, "--fail", &r->req->fails[i], 1, marked, r->stage.e);
         if (rc >= 0)
             rc = word_check(r, r->req->fails[i], marked);
         for (uint32_t v = 0; v < n; v++)
@@ -263,8 +211,8 @@ static int answer(struct run *r)
     uint32_t v = r->vertex_of[d.task - r->first_task];
     r->under.at[i] = r->under.at[--r->under.n];
     size_t from = r->under.n;
-    if (r->now + 1 < anneal_next_timer(r->engine))
-        r->now++;
+    if (r->stage.now + 1 < anneal_next_timer(r->stage.engine))
+        r->stage.now++;
     r->tasks[v].end = ++r->out->n_moments;
     int rc = step(r, (struct event){.kind = EVENT_RESULT,
                                     .id = d.task,
@@ -278,10 +226,11 @@ static int answer(struct run *r)
 
 static int wait_for_timer(struct run *r)
 {
-    uint64_t due = anneal_next_timer(r->engine);
+    uint64_t due = anneal_next_timer(r->stage.engine);
     if (due == UINT64_MAX)
-        return err_set(r->e, ERR_CORRUPT, "the simulated run stands still after step %u", r->steps);
-    r->now = due > r->now ? due : r->now;
+        return err_set(r->stage.e, ERR_CORRUPT, "the simulated run stands still after step %u",
+                       r->stage.steps);
+    r->stage.now = due > r->stage.now ? due : r->stage.now;
     int rc = step(r, (struct event){.kind = EVENT_TICK});
     starts_note(r, 0);
     return rc;
@@ -290,7 +239,7 @@ static int wait_for_timer(struct run *r)
 static bool is_open(const struct run *r)
 {
     struct operation_view op;
-    return anneal_operation(r->engine, DEPLOY, &op) && op.state == OPERATION_RUNNING;
+    return anneal_operation(r->stage.engine, STAGE_OPERATION, &op) && op.state == OPERATION_RUNNING;
 }
 
 static int run_through(struct run *r)
@@ -299,18 +248,18 @@ static int run_through(struct run *r)
     starts_note(r, 0);
     while (rc >= 0 && (r->under.n || is_open(r)))
         rc = r->under.n ? answer(r) : wait_for_timer(r);
-    return rc < 0 ? rc : check(r);
+    return rc < 0 ? rc : sim_stage_check(&r->stage);
 }
 
 /* --- how it ended --- */
 
 static void noderoles_note(struct run *r)
 {
-    uint32_t end = anneal_noderole_end(r->engine);
+    uint32_t end = anneal_noderole_end(r->stage.engine);
     struct sim_graph_noderole *all = arena_new(&r->out->mem, struct sim_graph_noderole, end);
     for (uint32_t id = 1; id < end; id++) {
         struct noderole_view v = {0};
-        (void)anneal_noderole(r->engine, id, &v);
+        (void)anneal_noderole(r->stage.engine, id, &v);
         all[id - 1] = (struct sim_graph_noderole){
             id <= r->roles.n ? r->roles.at[id - 1] : str_of(CATALOG_CARRIER),
             v.node ? v.node - 1 : WEAVE_NONE, v.state, v.reason};
@@ -322,14 +271,14 @@ static void noderoles_note(struct run *r)
 static void end_note(struct run *r)
 {
     struct operation_view op = {0};
-    (void)anneal_operation(r->engine, DEPLOY, &op);
+    (void)anneal_operation(r->stage.engine, STAGE_OPERATION, &op);
     r->out->state = op.state;
     r->out->reason = op.reason;
-    r->out->virtual_ms = r->now;
-    for (uint32_t t = r->first_task; t < anneal_task_end(r->engine); t++) {
+    r->out->virtual_ms = r->stage.now;
+    for (uint32_t t = r->first_task; t < anneal_task_end(r->stage.engine); t++) {
         uint32_t v = r->vertex_of[t - r->first_task];
         struct task_view view;
-        if (v == WEAVE_NONE || !anneal_task(r->engine, t, &view))
+        if (v == WEAVE_NONE || !anneal_task(r->stage.engine, t, &view))
             continue;
         r->tasks[v].state = view.state;
         r->tasks[v].reason = view.reason;
@@ -344,17 +293,19 @@ static void end_note(struct run *r)
 int sim_graph_run(const struct sim_graph_request *req, struct sim_graph **ret, struct err *e)
 {
     struct err unread;
-    struct run r = {.req = req,
-                    .w = req->weave,
-                    .e = e ? e : &unread,
-                    .rng = {.key = req->seed},
-                    .check_every = 1 + (req->weave->n + req->weave->n_nodes) / CHECK_SIZE};
+    struct run r = {
+        .req = req,
+        .w = req->weave,
+        .rng = {.key = req->seed},
+        .stage = {.e = e ? e : &unread,
+                  .check_every = 1 + (req->weave->n + req->weave->n_nodes) / STAGE_CHECK_SIZE}};
     r.out = xcalloc(1, sizeof *r.out);
     arena_init(&r.out->mem);
     r.tasks = arena_new(&r.out->mem, struct sim_graph_task, r.w->n);
     int rc = fails_mark(&r);
     if (rc >= 0)
-        rc = engine_open(&r);
+        rc = sim_stage_open(&r.stage, req->workers ? req->workers : SIM_GRAPH_WORKERS,
+                            req->weave->n_nodes + 1); /* the master too */
     if (rc >= 0)
         rc = members_bind(&r);
     if (rc >= 0)
@@ -367,8 +318,7 @@ int sim_graph_run(const struct sim_graph_request *req, struct sim_graph **ret, s
         r.out = NULL;
     }
     sim_graph_free(r.out);
-    anneal_free(r.engine);
-    effects_done(&r.fx);
+    sim_stage_done(&r.stage);
     vec_done(&r.members);
     vec_done(&r.roles);
     vec_done(&r.under);

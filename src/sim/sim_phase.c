@@ -9,19 +9,15 @@
 
 #include <stdlib.h>
 
-#include "annealer/annealer.h"
 #include "base/alloc.h"
 #include "base/digest.h"
 #include "model/plan.h"
 #include "model/states.h"
 #include "model/taskmsg.h"
 #include "planner/phase_plan.h"
+#include "sim/sim_stage_i.h"
 
-enum { TENANT = 1, DEPLOYMENT = 1, JIG = 1, BINDING = 2, OPERATION = 3 }; /* ids */
 enum { MACHINE_COHORT = 1, SERVICE_COHORT = 2 };
-/* Up to so many vertices every step is checked, and of more so many of them: a check looks at
- * everything. */
-enum { CHECK_SIZE = 2000 };
 enum { NEVER_TIMEOUT_MS = 7 * 24 * 3600 * 1000 };
 
 struct under_way {
@@ -32,11 +28,8 @@ struct under_way {
 struct phase_run {
     const struct sim_phase_request *req;
     const struct phase_graph *g; /* that is run */
-    struct err *e;
-    struct anneal *engine;
-    struct effects fx;
-    uint64_t now, began;
-    uint32_t steps, check_every;
+    struct sim_stage stage;
+    uint64_t began;
     struct arena mem;
     struct phase_place *services, *machines;
     uint32_t *nodes;
@@ -48,13 +41,6 @@ struct phase_run {
 };
 
 /* --- the engine --- */
-
-static int check(struct phase_run *r)
-{
-    if (anneal_check(r->engine, r->e) >= 0)
-        return 0;
-    return err_wrap(r->e, "step %u of the simulated run", r->steps);
-}
 
 static void heap_push(struct phase_run *r, struct under_way u)
 {
@@ -82,53 +68,22 @@ static struct under_way heap_pop(struct phase_run *r)
 
 static int step(struct phase_run *r, struct event ev)
 {
-    ev.at_ms = r->now;
-    int rc = anneal_step(r->engine, &ev, &r->fx, r->e);
-    if (rc < 0)
-        return err_wrap(r->e, "%s in the simulated run", event_kind_name(ev.kind));
-    for (size_t i = 0; i < r->fx.sends.n; i++) {
-        struct dispatch d = r->fx.sends.at[i];
+    int rc = sim_stage_step(&r->stage, ev);
+    for (size_t i = 0; rc >= 0 && i < r->stage.fx.sends.n; i++) {
+        struct dispatch d = r->stage.fx.sends.at[i];
         uint32_t v = r->vertex_of[d.task - r->first_task];
         if (v == PHASE_NIL)
-            return err_set(r->e, ERR_CORRUPT, "task %u runs, which was to be passed over", d.task);
-        r->tasks[v].began_ms = r->now - r->began;
-        heap_push(r, (struct under_way){r->now + r->req->took_ms[v], d, v});
-    }
-    return r->steps++ % r->check_every ? 0 : check(r);
-}
-
-static int engine_open(struct phase_run *r)
-{
-    uint32_t n = r->req->cluster->n_nodes, workers = r->req->workers ? r->req->workers : n;
-    const struct event first[] = {
-        {.kind = EVENT_TENANT_ADD, .id = TENANT},
-        {.kind = EVENT_OPERATION_ADD,
-         .id = OPERATION_STANDING,
-         .n = TENANT,
-         .flag = CLASS_BACKGROUND},
-        {.kind = EVENT_OPERATION_ADD, .id = BINDING, .n = TENANT, .flag = CLASS_NORMAL},
-        {.kind = EVENT_OPERATION_ADD, .id = OPERATION, .n = TENANT, .flag = CLASS_NORMAL},
-        {.kind = EVENT_JIG_SET, .id = JIG, .flag = 1, .n = workers},
-        {.kind = EVENT_CAPACITY_SET, .n = workers},
-    };
-    int rc = 0;
-    r->engine = anneal_new(NULL);
-    for (size_t i = 0; i < sizeof first / sizeof *first && rc >= 0; i++)
-        rc = step(r, first[i]);
-    for (uint32_t i = 0; i < n && rc >= 0; i++) {
-        rc = step(
-            r, (struct event){
-                   .kind = EVENT_NODE_ADD, .id = i + 1, .n = 1, .flag = 1, .extra = ALIVE_ALIVE});
-        if (rc >= 0)
-            rc = step(r, (struct event){.kind = EVENT_NODE_SEEN, .id = i + 1, .a = i + 1, .b = 1});
+            return err_set(r->stage.e, ERR_CORRUPT, "task %u runs, which was to be passed over",
+                           d.task);
+        r->tasks[v].began_ms = r->stage.now - r->began;
+        heap_push(r, (struct under_way){r->stage.now + r->req->took_ms[v], d, v});
     }
     return rc;
 }
 
 static int plan_apply(struct phase_run *r, struct plan *p, uint32_t op)
 {
-    plan_rebase(p, anneal_def_end(r->engine), anneal_noderole_end(r->engine),
-                anneal_task_end(r->engine), anneal_span_end(r->engine), anneal_pool_end(r->engine));
+    sim_stage_rebase(&r->stage, p);
     return step(r, (struct event){.kind = EVENT_PLAN_APPLY, .op = op, .plan = p});
 }
 
@@ -161,7 +116,7 @@ static int phase_is(void *ctx, uint32_t service, enum phase_kind phase, uint32_t
     s->def = (struct plan_def){.name = str_of(phase_kind_name(phase)),
                                .role = service == PHASE_NIL ? str_of("machine")
                                                             : c->services[service].name,
-                               .jig = JIG,
+                               .jig = STAGE_JIG,
                                .digest = mix64(of + 1, (uint64_t)phase + 1),
                                .repeat = REPEAT_SAFE,
                                .timeout_ms = NEVER_TIMEOUT_MS,
@@ -180,10 +135,10 @@ static int plan_make(struct phase_run *r, const struct phase_graph *g, const str
                                                         .machines = r->machines,
                                                         .nodes = r->nodes,
                                                         .world = &world,
-                                                        .deployment = DEPLOYMENT,
+                                                        .deployment = STAGE_DEPLOYMENT,
                                                         .steps = phase_is,
                                                         .ctx = r},
-                           ret, r->e);
+                           ret, r->stage.e);
 }
 
 /* --- who lives --- */
@@ -271,14 +226,14 @@ static int living_bind(struct phase_run *r)
     struct phase_plan made;
     SCOPED(phase_graph) *g = NULL;
     places_set(r);
-    int rc = phase_work_init(&nothing, r->req->cluster, &r->mem, r->e);
+    int rc = phase_work_init(&nothing, r->req->cluster, &r->mem, r->stage.e);
     if (rc >= 0)
-        rc = phase_graph_make(r->req->cluster, r->req->deps, &nothing, &g, r->e);
+        rc = phase_graph_make(r->req->cluster, r->req->deps, &nothing, &g, r->stage.e);
     if (rc >= 0)
         rc = plan_make(r, g, &nothing, &made);
     if (rc < 0)
         return rc;
-    rc = plan_apply(r, made.plan, BINDING);
+    rc = plan_apply(r, made.plan, STAGE_BINDING);
     plan_free(made.plan);
     places_live(r);
     return rc;
@@ -341,20 +296,20 @@ static int graph_apply(struct phase_run *r)
         r->vertex_of[i] = PHASE_NIL;
     for (uint32_t v = 0; v < r->g->n; v++)
         r->vertex_of[made.task_of[v]] = v;
-    r->first_task = anneal_task_end(r->engine);
-    r->began = r->now;
-    rc = plan_apply(r, made.plan, OPERATION);
+    r->first_task = anneal_task_end(r->stage.engine);
+    r->began = r->stage.now;
+    rc = plan_apply(r, made.plan, STAGE_OPERATION);
     plan_free(made.plan);
     return rc;
 }
 
 static int go_on(struct phase_run *r)
 {
-    uint64_t due = anneal_next_timer(r->engine);
+    uint64_t due = anneal_next_timer(r->stage.engine);
     if (r->heap.n && r->heap.at[0].end_ms <= due) {
         struct under_way u = heap_pop(r);
-        r->now = u.end_ms;
-        r->tasks[u.vertex].end_ms = r->now - r->began;
+        r->stage.now = u.end_ms;
+        r->tasks[u.vertex].end_ms = r->stage.now - r->began;
         return step(r, (struct event){.kind = EVENT_RESULT,
                                       .id = u.what.task,
                                       .attempt = u.what.attempt,
@@ -362,15 +317,16 @@ static int go_on(struct phase_run *r)
                                       .flag = OUTCOME_OK});
     }
     if (due == UINT64_MAX)
-        return err_set(r->e, ERR_CORRUPT, "the simulated run stands still after step %u", r->steps);
-    r->now = due > r->now ? due : r->now;
+        return err_set(r->stage.e, ERR_CORRUPT, "the simulated run stands still after step %u",
+                       r->stage.steps);
+    r->stage.now = due > r->stage.now ? due : r->stage.now;
     return step(r, (struct event){.kind = EVENT_TICK});
 }
 
 static bool is_open(const struct phase_run *r)
 {
     struct operation_view op;
-    return anneal_operation(r->engine, OPERATION, &op) && op.state == OPERATION_RUNNING;
+    return anneal_operation(r->stage.engine, STAGE_OPERATION, &op) && op.state == OPERATION_RUNNING;
 }
 
 static int run_through(struct phase_run *r)
@@ -378,13 +334,13 @@ static int run_through(struct phase_run *r)
     int rc = 0;
     while (rc >= 0 && (r->heap.n || is_open(r)))
         rc = go_on(r);
-    return rc < 0 ? rc : check(r);
+    return rc < 0 ? rc : sim_stage_check(&r->stage);
 }
 
 static void end_note(struct phase_run *r)
 {
     struct operation_view op = {0};
-    (void)anneal_operation(r->engine, OPERATION, &op);
+    (void)anneal_operation(r->stage.engine, STAGE_OPERATION, &op);
     r->out->state = op.state;
     r->out->reason = op.reason;
     r->out->tasks = r->tasks;
@@ -399,10 +355,10 @@ int sim_phase_run(const struct sim_phase_request *req, struct sim_phase **ret, s
 {
     struct err unread;
     struct phase_graph staged;
-    struct phase_run r = {.req = req, .g = req->graph, .e = e ? e : &unread, .now = 1};
+    struct phase_run r = {.req = req, .g = req->graph, .stage = {.e = e ? e : &unread, .now = 1}};
     arena_init(&r.mem);
-    r.check_every = 1 + (r.g->n + req->cluster->n_nodes) / CHECK_SIZE;
-    r.check_every *= r.check_every;
+    r.stage.check_every = 1 + (r.g->n + req->cluster->n_nodes) / STAGE_CHECK_SIZE;
+    r.stage.check_every *= r.stage.check_every;
     r.out = xcalloc(1, sizeof *r.out);
     arena_init(&r.out->mem);
     r.tasks = arena_new(&r.out->mem, struct sim_phase_task, r.g->n_tasks);
@@ -412,7 +368,8 @@ int sim_phase_run(const struct sim_phase_request *req, struct sim_phase **ret, s
         barriers_make(req->graph, &r.mem, &staged);
         r.g = &staged;
     }
-    int rc = engine_open(&r);
+    uint32_t n = req->cluster->n_nodes;
+    int rc = sim_stage_open(&r.stage, req->workers ? req->workers : n, n);
     if (rc >= 0)
         rc = living_bind(&r);
     if (rc >= 0)
@@ -421,8 +378,7 @@ int sim_phase_run(const struct sim_phase_request *req, struct sim_phase **ret, s
         rc = run_through(&r);
     if (rc >= 0)
         end_note(&r);
-    anneal_free(r.engine);
-    effects_done(&r.fx);
+    sim_stage_done(&r.stage);
     vec_done(&r.heap);
     arena_done(&r.mem);
     if (rc < 0) {

@@ -1,0 +1,68 @@
+/* sim_stage.c - an engine of its own for one run in virtual time */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sim/sim_stage_i.h"
+
+int sim_stage_check(struct sim_stage *s)
+{
+    if (anneal_check(s->engine, s->e) >= 0)
+        return 0;
+    return err_wrap(s->e, "step %u of the simulated run", s->steps);
+}
+
+int sim_stage_step(struct sim_stage *s, struct event ev)
+{
+    ev.at_ms = s->now;
+    int rc = anneal_step(s->engine, &ev, &s->fx, s->e);
+    if (rc < 0)
+        return err_wrap(s->e, "%s in the simulated run", event_kind_name(ev.kind));
+    return s->steps++ % s->check_every ? 0 : sim_stage_check(s);
+}
+
+static int node_add(struct sim_stage *s, uint32_t id)
+{
+    int rc = sim_stage_step(
+        s,
+        (struct event){.kind = EVENT_NODE_ADD, .id = id, .n = 1, .flag = 1, .extra = ALIVE_ALIVE});
+    return rc < 0 ? rc
+                  : sim_stage_step(
+                        s, (struct event){.kind = EVENT_NODE_SEEN, .id = id, .a = id, .b = 1});
+}
+
+int sim_stage_open(struct sim_stage *s, uint32_t workers, uint32_t nodes)
+{
+    const struct event first[] = {
+        {.kind = EVENT_TENANT_ADD, .id = STAGE_TENANT},
+        {.kind = EVENT_OPERATION_ADD,
+         .id = OPERATION_STANDING,
+         .n = STAGE_TENANT,
+         .flag = CLASS_BACKGROUND},
+        {.kind = EVENT_OPERATION_ADD, .id = STAGE_BINDING, .n = STAGE_TENANT, .flag = CLASS_NORMAL},
+        {.kind = EVENT_OPERATION_ADD,
+         .id = STAGE_OPERATION,
+         .n = STAGE_TENANT,
+         .flag = CLASS_NORMAL},
+        {.kind = EVENT_JIG_SET, .id = STAGE_JIG, .flag = 1, .n = workers},
+        {.kind = EVENT_CAPACITY_SET, .n = workers},
+    };
+    int rc = 0;
+    s->engine = anneal_new(NULL);
+    for (size_t i = 0; i < sizeof first / sizeof *first && rc >= 0; i++)
+        rc = sim_stage_step(s, first[i]);
+    for (uint32_t id = 1; id <= nodes && rc >= 0; id++)
+        rc = node_add(s, id);
+    return rc;
+}
+
+void sim_stage_done(struct sim_stage *s)
+{
+    if (s->engine)
+        anneal_free(s->engine);
+    effects_done(&s->fx);
+}
+
+void sim_stage_rebase(const struct sim_stage *s, struct plan *p)
+{
+    const struct anneal *a = s->engine;
+    plan_rebase(p, anneal_def_end(a), anneal_noderole_end(a), anneal_task_end(a),
+                anneal_span_end(a), anneal_pool_end(a));
+}
