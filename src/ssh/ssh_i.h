@@ -76,6 +76,7 @@ struct ssh_conn {
     uint32_t serial;       /* tells the connections of a peer apart */
     uint32_t sessions;     /* runs */
     uint32_t room;         /* sessions that it may have; fewer once the server refused one */
+    uint32_t smooth;       /* sessions that ended since then or since room last grew */
     uint64_t idle_from_ms; /* since when it has none */
     uint64_t keepalive_ms; /* when the next one is due */
     uint32_t missed;       /* keepalives since it was last heard */

@@ -351,9 +351,7 @@ static void lib_disconnect(struct ssh_conn *c)
             ssh_event_remove_session(l->event, l->session);
             ssh_event_free(l->event);
         }
-        if (l->step == SSH_LIB_OPEN)
-            ssh_disconnect(l->session);
-        ssh_free(l->session);
+        ssh_free(l->session); /* without ssh_disconnect(), which loses track of the descriptor */
     }
     if (l->fd >= 0)
         close(l->fd);

@@ -24,6 +24,7 @@
 enum {
     OPENSSH_MOST = 32, /* targets; above, auto takes libssh */
     KEEPALIVES = 3,
+    SMOOTH_RUNS = 16, /* after so many a connection that was refused a session tries one more */
 };
 
 const char *ssh_fail_name(enum ssh_fail fail)
@@ -136,7 +137,11 @@ void ssh_run_output(struct ssh_run *r, int stream, const char *p, size_t n)
 void ssh_run_end(struct ssh_run *r, int status, const char *signal)
 {
     assert(!r->impl);
-    r->conn->proven = true;
+    struct ssh_conn *c = r->conn;
+    if (c->room < r->pool->o.sessions_per_connection && ++c->smooth >= SMOOTH_RUNS) {
+        c->room++;
+        c->smooth = 0;
+    }
     run_unlink(r);
     run_tell(r, &(struct ssh_end){.ran = true, .status = status, .signal = signal, .text = ""});
 }
@@ -156,9 +161,9 @@ void ssh_run_fail(struct ssh_run *r, enum ssh_fail fail, const char *why)
                     .ran = r->handed, .fail = fail, .status = -1, .signal = "", .text = text});
 }
 
-/* The server has fewer sessions than we thought: others of ours, or programs whose sessions were
- * closed but that run on.  It did not run, so it may wait again; unless this connection never had
- * one session, which no waiting cures. */
+/* The server has fewer sessions free than we thought: its limit is lower, or one that ended for us
+ * has not ended for it yet, or programs run on whose sessions we closed.  It did not run, so it may
+ * wait again; unless this connection never had one session, which no waiting cures. */
 void ssh_run_refuse(struct ssh_run *r, const char *why)
 {
     struct ssh_conn *c = r->conn;
@@ -176,6 +181,7 @@ void ssh_run_refuse(struct ssh_run *r, const char *why)
         return;
     }
     run_unlink(r);
+    c->smooth = 0;
     if (c->sessions)
         c->room = c->sessions;
     else

@@ -111,18 +111,31 @@ uint16_t sshd_closed_port(void)
     return ntohs(at.sin_port);
 }
 
-/* True once it listens; false if it ended, because somebody else took the port. */
-static bool listens(int fd)
+/* NULL if the writer ended without it. */
+static char *read_until(int fd, const char *text)
 {
     SCOPED_BUF(seen);
     char bytes[512];
     ssize_t n;
     while ((n = read(fd, bytes, sizeof bytes)) > 0) {
         buf_put(&seen, bytes, (size_t)n);
-        if (strstr(seen.data, "Server listening"))
-            return true;
+        if (strstr(seen.data, text))
+            return buf_take(&seen, NULL);
     }
-    return false;
+    return NULL;
+}
+
+char *sshd_log_until(struct sshd *d, const char *text)
+{
+    return read_until(d->log_fd, text);
+}
+
+/* True once it listens; false if it ended, because somebody else took the port. */
+static bool listens(int fd)
+{
+    char *seen = read_until(fd, "Server listening");
+    free(seen);
+    return seen != NULL;
 }
 
 static bool start(struct sshd *d)
@@ -200,6 +213,9 @@ struct ssh_target sshd_target(const struct sshd *d, const char *const *identity)
 static void on_output(void *arg, int stream, const char *p, size_t n)
 {
     struct ask *a = arg;
+    struct ssh_counts c;
+    ssh_pool_counts(a->pool, &c);
+    a->most = c.sessions > a->most ? c.sessions : a->most;
     buf_put(stream == 1 ? &a->out : &a->err, p, n);
     if (!a->stop_at || a->out.len + a->err.len < a->stop_at)
         return;
@@ -237,6 +253,7 @@ int ask_begin(struct ask *a, struct loop *l, struct ssh_pool *p, const struct ss
                                        .on_end = on_end,
                                        .arg = a};
     a->loop = l;
+    a->pool = p;
     int rc = ssh_exec(p, &spec, &a->run, &e);
     if (rc)
         snprintf(a->text, sizeof a->text, "%s", e.text);

@@ -31,6 +31,8 @@ struct sshd {
 };
 struct sshd *sshd_new(const struct sshd_keys *k, const char *more_config);
 void sshd_free(struct sshd *d);
+/* Reads the server's log until the text is in it; what was read, heap. */
+char *sshd_log_until(struct sshd *d, const char *text);
 const char *sshd_user(void);
 /* The target of that server; the pointers in it are static or the arguments'. */
 struct ssh_target sshd_target(const struct sshd *d, const char *const *identity);
@@ -49,7 +51,9 @@ struct ask {
     /* set by the test, for what it does in the middle */
     size_t stop_at;  /* the loop stops when so many bytes of output are there */
     bool close_then; /* and the run is closed from within the callback */
-    int *left;       /* counted down at the end; the loop stops at 0 */
+    struct ssh_pool *pool;
+    uint32_t most; /* sessions of the pool, seen at any output */
+    int *left;     /* counted down at the end; the loop stops at 0 */
 };
 /* Returns what ssh_exec() does. */
 int ask_begin(struct ask *a, struct loop *l, struct ssh_pool *p, const struct ssh_target *t,

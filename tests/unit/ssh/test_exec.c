@@ -1,5 +1,6 @@
 /* test_exec.c - commands on a real sshd, by both transports: bytes, ends, reuse, limits */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <fcntl.h>
 #include <signal.h>
 
 #include "base/alloc.h"
@@ -141,27 +142,26 @@ static void test_reuse(struct bed *b)
     is_int(after.sessions + after.waiting, 0, "%s: and nothing is left", b->via);
 }
 
-/* 20 at once wait for each other until the 8 that may run are there. */
-static void test_crowd(struct bed *b)
+/* All that are asked for get their turn, within the limits of both sides. */
+static void test_crowd(struct bed *b, uint32_t limit, const char *what)
 {
     struct ask crowd[CROWD] = {0};
     int left = CROWD, good = 0;
+    uint32_t most = 0;
     for (int i = 0; i < CROWD; i++) {
         crowd[i].left = &left;
-        ask_begin(&crowd[i], b->loop, b->pool, &b->t, "cat; echo end", str_of("x"));
+        ask_begin(&crowd[i], b->loop, b->pool, &b->t, "echo begin; cat; echo end", str_of("x"));
     }
-    struct ssh_counts c = counts(b);
-    is_int(c.waiting, CROWD, "%s: nothing begins before the call is over", b->via);
-    ok(ask_loop(b->loop), "%s: all end", b->via);
+    is_int(counts(b).waiting, CROWD, "%s: nothing begins before the call is over", b->via);
+    ok(ask_loop(b->loop), "%s: %s: all end", b->via, what);
     for (int i = 0; i < CROWD; i++) {
         good += crowd[i].ends == 1 && crowd[i].status == 0 &&
-                !strcmp(buf_str(&crowd[i].out).s, "xend\n");
+                !strcmp(buf_str(&crowd[i].out).s, "begin\nxend\n");
+        most = crowd[i].most > most ? crowd[i].most : most;
         ask_done(&crowd[i]);
     }
-    c = counts(b);
-    is_int(good, CROWD, "%s: %d at once, all well", b->via, CROWD);
-    is_int(c.failures[SSH_FAIL_LIMIT], 0, "%s: and none was refused by a server of 8", b->via);
-    is_int(c.connections, 1, "%s: on one connection", b->via);
+    is_int(good, CROWD, "%s: %s: %d at once, all well", b->via, what, CROWD);
+    ok(most > 1 && most <= limit, "%s: %s: at most %u sessions (%u)", b->via, what, limit, most);
 }
 
 static void test_close(struct bed *b)
@@ -241,11 +241,35 @@ static void test_all(struct bed *b, enum ssh_via via)
     test_bytes(b);
     test_ends(b);
     test_reuse(b);
-    test_crowd(b);
+    test_crowd(b, 8, "one connection of 8");
+    is_int(counts(b).connections, 1, "%s: on one connection", b->via);
     test_close(b);
     test_keys(b);
     test_change(b);
     ssh_pool_free(b->pool);
+
+    struct sshd *usual = b->server;
+    b->server = sshd_new(b->keys, "MaxSessions 2");
+    b->t = sshd_target(b->server, &b->identity);
+    pool_open(b, (struct ssh_pool_options){.via = via, .connections_per_target = 1});
+    test_crowd(b, 8, "a server of 2 sessions");
+    ok(counts(b).failures[SSH_FAIL_LIMIT] > 0, "%s: which refused some", b->via);
+    ssh_pool_free(b->pool);
+    pool_open(b, (struct ssh_pool_options){
+                     .via = via, .sessions_per_connection = 2, .connections_per_target = 3});
+    test_crowd(b, 6, "3 connections of 2");
+    ok(counts(b).connections > 1 && counts(b).connections <= 3, "%s: on more than one", b->via);
+    ssh_pool_free(b->pool);
+    sshd_free(b->server);
+    b->server = usual;
+}
+
+static int open_files(void)
+{
+    int n = 0;
+    for (int fd = 0; fd < 1024; fd++)
+        n += fcntl(fd, F_GETFD) >= 0;
+    return n;
 }
 
 int main(void)
@@ -254,8 +278,11 @@ int main(void)
     if (b.keys) {
         b.identity = b.keys->user_key;
         b.server = sshd_new(b.keys, "MaxSessions 8");
+        int files = open_files();
         test_all(&b, SSH_VIA_LIBSSH);
+        is_int(open_files(), files, "libssh: no descriptor is left");
         test_all(&b, SSH_VIA_OPENSSH);
+        is_int(open_files(), files, "openssh: no descriptor is left");
         sshd_free(b.server);
         sshd_keys_free(b.keys);
     }
