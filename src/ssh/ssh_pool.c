@@ -609,10 +609,22 @@ int ssh_pool_new(struct loop *l, const struct ssh_pool_options *o, struct ssh_po
     return 0;
 }
 
-static void waiting_drop(struct ssh_run_list *list)
+static void runs_drop(struct ssh_run_list *list)
 {
     while (!TAILQ_EMPTY(list))
         ssh_run_close(TAILQ_FIRST(list));
+}
+
+static void peer_drop(struct ssh_peer *peer)
+{
+    struct ssh_conn *c;
+    ssh_probe_list_drop(&peer->probes);
+    runs_drop(&peer->waiting);
+    while ((c = TAILQ_FIRST(&peer->conns))) {
+        ssh_probe_list_drop(&c->probes);
+        runs_drop(&c->runs);
+        conn_free(c);
+    }
 }
 
 void ssh_pool_free(struct ssh_pool *p)
@@ -620,20 +632,12 @@ void ssh_pool_free(struct ssh_pool *p)
     if (!p)
         return;
     ssh_probe_list_drop(&p->probes);
-    for (size_t i = 0; i < p->peers.n; i++) {
-        struct ssh_peer *peer = p->peers.at[i].key ? (struct ssh_peer *)p->peers.at[i].val : NULL;
-        if (!peer)
-            continue;
-        ssh_probe_list_drop(&peer->probes);
-        waiting_drop(&peer->waiting);
-        while (!TAILQ_EMPTY(&peer->conns)) {
-            struct ssh_conn *c = TAILQ_FIRST(&peer->conns);
-            ssh_probe_list_drop(&c->probes);
-            waiting_drop(&c->runs);
-            conn_free(c);
-        }
-        ssh_peer_free(peer);
-    }
+    for (size_t i = 0; i < p->peers.n; i++)
+        if (p->peers.at[i].key)
+            peer_drop((struct ssh_peer *)p->peers.at[i].val);
+    for (size_t i = 0; i < p->peers.n; i++) /* the last that may be touched is behind us */
+        if (p->peers.at[i].key)
+            ssh_peer_free((struct ssh_peer *)p->peers.at[i].val);
     loop_unpost(p->loop, pool_turn, p);
     if (p->state[SSH_VIA_LIBSSH])
         ssh_transport_libssh.close(p->state[SSH_VIA_LIBSSH]);
