@@ -126,7 +126,7 @@ static void bench_width(struct figures *f, struct loop *l, const struct ssh_targ
     snprintf(name, sizeof name, "%s, %zu targets: connects and commands", what, n);
     figure_seen(name, (double)n / took, "1/s");
     snprintf(name, sizeof name, "%s, %zu targets: processor a connection", what, n);
-    figure(f, name, (cpu + masters_s) * 1000 / (double)n, AT_MOST, lib ? 1.5 : 20, "ms", NULL);
+    figure(f, name, (cpu + masters_s) * 1000 / (double)n, AT_MOST, lib ? 2 : 20, "ms", NULL);
     snprintf(name, sizeof name, "%s, %zu targets: memory a connection", what, n);
     figure(f, name, (double)after_kb / (double)n, AT_MOST, lib ? 40 : 1500, "kB", NULL);
     at = now_s();

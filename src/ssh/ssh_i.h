@@ -95,6 +95,7 @@ struct ssh_run {
     char *input;
     size_t input_n, input_at;
     uint64_t number; /* order of asking */
+    bool bounced;    /* refused as the only one on a connection */
     bool handed;     /* the other side may have been asked to run it */
     bool *gone;      /* set by a stop, for a transport that is just delivering */
     bool ending;     /* on_end is being called */
@@ -143,7 +144,7 @@ struct ssh_pool {
     struct ssh_resolver *resolver;
 };
 
-/* ssh_pool.c: what transports report */
+/* ssh_conn.c, ssh_run.c: what transports report */
 void ssh_conn_ready(struct ssh_conn *c);
 /* It could not be made, or it is no more: then fail is taken for SSH_FAIL_LOST. */
 void ssh_conn_break(struct ssh_conn *c, enum ssh_fail fail, const char *fmt, ...)
@@ -157,8 +158,20 @@ void ssh_run_end(struct ssh_run *r, int status, const char *signal);
 void ssh_run_refuse(struct ssh_run *r, const char *why); /* the server opens no session: not run */
 void ssh_run_fail(struct ssh_run *r, enum ssh_fail fail, const char *why);
 void ssh_run_input_free(struct ssh_run *r);
+
+/* ssh_pool.c */
+void ssh_pool_turn_post(struct ssh_pool *p);
 /* Something of the peer changed: the next turn serves it. */
 void ssh_peer_touch(struct ssh_peer *peer);
+
+/* ssh_conn.c, for ssh_pool.c */
+void ssh_conn_new(struct ssh_peer *peer, const struct ssh_transport *via);
+void ssh_conn_free(struct ssh_conn *c);    /* its runs are gone or elsewhere */
+void ssh_conn_connect(struct ssh_conn *c); /* to the next of its addresses */
+void ssh_conn_disconnect(struct ssh_conn *c);
+void ssh_conn_arm(struct ssh_conn *c); /* the timer, for when it is to be looked at next */
+/* ssh_run.c: off its list; a connection that it leaves empty begins to be idle. */
+void ssh_run_unlink(struct ssh_run *r);
 
 /* ssh_peer.c */
 /* The peer of a target, made or brought up to date. */

@@ -174,7 +174,8 @@ static int auth_try(struct ssh_lib_conn *l)
         int rc = ssh_userauth_agent(l->session, NULL);
         if (rc == SSH_AUTH_DENIED || rc == SSH_AUTH_ERROR)
             tried_put(l, "the agent", NULL);
-        return rc == SSH_AUTH_ERROR && ssh_is_connected(l->session) ? SSH_AUTH_DENIED : rc;
+        l->denials += rc == SSH_AUTH_DENIED;
+        return rc;
     }
     const char *path = t->identities[l->identity], *why;
     ssh_key key = ssh_lib_key_get(ssh_conn_state(l->c), path, l->variant, &why);
@@ -183,6 +184,7 @@ static int auth_try(struct ssh_lib_conn *l)
     if (!key)
         return SSH_AUTH_DENIED;
     int rc = ssh_userauth_publickey(l->session, NULL, key);
+    l->denials += rc == SSH_AUTH_DENIED || rc == SSH_AUTH_PARTIAL;
     if (rc != SSH_AUTH_AGAIN && rc != SSH_AUTH_SUCCESS)
         tried_put(l, path, l->variant == SSH_LIB_WITH_CERT ? "its certificate" : NULL);
     return rc;
@@ -214,8 +216,14 @@ static void auth_step(struct ssh_lib_conn *l)
             auth_done(l);
             return;
         }
+        bool dead = ssh_lib_is_dead(l);
+        if (dead && !l->denials) {
+            lib_broken(l, SSH_FAIL_UNREACHABLE, ssh_get_error(l->session),
+                       "the connection broke before the login");
+            return;
+        }
         /* A server hangs up after a number of keys: that is a refusal too. */
-        if (rc == SSH_AUTH_ERROR || !auth_next(l)) {
+        if (dead || !auth_next(l)) {
             auth_fail(l);
             return;
         }

@@ -31,7 +31,8 @@ struct ssh_lib_conn {
     struct ssh_counter_struct counter;
     uint64_t heard;           /* bytes, when last told */
     size_t identity, variant; /* the key to try */
-    struct buf tried;         /* for the text of a refusal */
+    uint32_t denials;
+    struct buf tried; /* for the text of a refusal */
     TAILQ_HEAD(, ssh_lib_run) runs;
     bool driving;      /* sessions are being looked at: not again from inside */
     bool drive_posted; /* somebody waits for that */

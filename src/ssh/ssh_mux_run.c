@@ -54,6 +54,7 @@ struct mux_run {
     struct mux_output out[OUTPUTS];
     int status;
     struct loop_timer *linger;
+    const char *lost; /* why the master is of no use any more */
     bool drained;
 };
 
@@ -254,11 +255,21 @@ static int check_ask(struct mux_run *m)
     return write(m->sock, b.data, b.len) == (ssize_t)b.len ? 0 : -1;
 }
 
-/* The master is gone or speaks nonsense: the connection is of no use to anybody. */
+static void on_lost(void *arg)
+{
+    struct mux_run *m = arg;
+    ssh_conn_break(m->r->conn, SSH_FAIL_LOST, "%s", m->lost);
+}
+
+/* The master is gone or speaks nonsense: the connection is of no use to anybody.  If it is gone,
+ * its process is about to tell why, better than we can. */
 static void master_lost(struct mux_run *m, const char *what)
 {
     sock_close(m);
-    ssh_conn_break(m->r->conn, SSH_FAIL_LOST, "%s", what);
+    m->lost = what;
+    loop_timer_free(m->linger);
+    m->linger = loop_timer_new(m->loop, on_lost, m);
+    loop_timer_at(m->linger, loop_now_ms(m->loop) + SSH_LINGER_MS);
 }
 
 static void opened(struct mux_run *m)
@@ -357,8 +368,7 @@ void ssh_mux_runs_drain(struct ssh_conn *c)
 {
     struct ssh_run *r;
     do {
-        TAILQ_FOREACH(r, &c->runs, link)
-        {
+        TAILQ_FOREACH (r, &c->runs, link) {
             struct mux_run *m = r->impl;
             if (!m || m->drained)
                 continue;

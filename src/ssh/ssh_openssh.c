@@ -63,6 +63,12 @@ static void master_free(struct master *m)
 
 /* ---- host keys ---- */
 
+/* Host keys as ssh reads them, under the alias that stands for all addresses of the peer. */
+struct known_file {
+    struct buf *text;
+    const char *alias;
+};
+
 static void put_known(void *arg, struct str type, struct str base64)
 {
     const struct known_file *k = arg;
@@ -164,9 +170,9 @@ static void openssh_disconnect(struct ssh_conn *c)
 {
     struct master *m = c->impl;
     struct ssh_run *r;
-    TAILQ_FOREACH(r, &c->runs, link)
-    if (r->impl)
-        ssh_mux_run_stop(r);
+    TAILQ_FOREACH (r, &c->runs, link)
+        if (r->impl)
+            ssh_mux_run_stop(r);
     c->impl = NULL;
     m->c = NULL;
     if (!m->proc) {
@@ -183,9 +189,9 @@ static void openssh_disconnect(struct ssh_conn *c)
 static void socket_seen(struct masters *all, const char *name)
 {
     struct master *m;
-    TAILQ_FOREACH(m, &all->all, link)
-    if (!strcmp(m->name, name))
-        break;
+    TAILQ_FOREACH (m, &all->all, link)
+        if (!strcmp(m->name, name))
+            break;
     if (!m || !m->c || m->ready)
         return;
     m->ready = true;

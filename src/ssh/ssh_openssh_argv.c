@@ -83,8 +83,7 @@ static void put_jump(struct args *a, const struct ssh_conn *c)
         host++;
         host_n = (size_t)(closing - host);
     }
-    buf_printf(&b, "ProxyCommand=exec ssh -F '%s' -o BatchMode=yes",
-               t->config ? t->config : "none");
+    buf_printf(&b, "ProxyCommand=ssh -F '%s' -o BatchMode=yes", t->config ? t->config : "none");
     buf_printf(&b, " -o StrictHostKeyChecking=%s",
                c->peer->trust == SSH_TRUST_FIRST ? "accept-new" : "yes");
     buf_printf(&b, " -o 'UserKnownHostsFile=\"%s/jumps\" ~/.ssh/known_hosts'", c->pool->run_dir);
@@ -146,8 +145,27 @@ static struct str last_words(const char *words)
     return (struct str){words + begin, end - begin};
 }
 
+/* All lines in one: with a jump host the first ones tell what the last one only regrets. */
+static void words_join(const char *words, char *ret, size_t max)
+{
+    size_t n = 0;
+    bool line = false; /* one ended, and another may follow */
+    for (; *words && n + 3 < max; words++) {
+        bool end = *words == '\r' || *words == '\n';
+        if (line && n && !end) {
+            ret[n++] = ',';
+            ret[n++] = ' ';
+        }
+        if (!end)
+            ret[n++] = *words;
+        line = end;
+    }
+    ret[n] = '\0';
+}
+
 enum ssh_fail ssh_openssh_why(const char *words, char ret_why[SSH_WHY])
 {
+    static const char remedy[] = "; is the machine up, and its ssh server?";
     static const struct {
         const char *sign;
         enum ssh_fail fail;
@@ -165,14 +183,17 @@ enum ssh_fail ssh_openssh_why(const char *words, char ret_why[SSH_WHY])
     };
     struct str last = last_words(words);
     if (!last.n)
-        last = str_of("ssh ended without a word");
+        last = str_of("ssh ended without a word, as it does when the server falls silent");
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (strstr(words, table[i].sign)) {
             snprintf(ret_why, SSH_WHY, "%.*s; %s", (int)(last.n < 300 ? last.n : 300), last.s,
                      table[i].remedy);
             return table[i].fail;
         }
-    snprintf(ret_why, SSH_WHY, "%.*s; is the machine up, and its ssh server?",
-             (int)(last.n < 300 ? last.n : 300), last.s);
+    words_join(words, ret_why, SSH_WHY - sizeof remedy);
+    if (!*ret_why)
+        snprintf(ret_why, SSH_WHY, "%.*s", (int)last.n, last.s);
+    size_t n = strlen(ret_why);
+    snprintf(ret_why + n, SSH_WHY - n, "%s", remedy);
     return SSH_FAIL_UNREACHABLE;
 }

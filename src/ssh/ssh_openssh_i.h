@@ -5,12 +5,8 @@
 
 #include "ssh/ssh_i.h"
 
-/* Host keys as ssh reads them, under the alias that stands for all addresses of the peer. */
-struct known_file {
-    struct buf *text;
-    const char *alias;
-};
-char *ssh_known_path(const struct ssh_conn *c); /* heap */
+/* The host key file of c's peer.  Heap. */
+char *ssh_known_path(const struct ssh_conn *c);
 const char *const *ssh_openssh_argv(struct arena *a, const struct ssh_conn *c, const char *socket);
 /* From standard error of a master that ended. */
 enum ssh_fail ssh_openssh_why(const char *words, char ret_why[SSH_WHY]);

@@ -160,8 +160,8 @@ void ssh_where_unref(struct ssh_where *w)
 static void conns_retire(struct ssh_peer *peer)
 {
     struct ssh_conn *c;
-    TAILQ_FOREACH(c, &peer->conns, in_peer)
-    c->retired = true;
+    TAILQ_FOREACH (c, &peer->conns, in_peer)
+        c->retired = true;
     ssh_peer_touch(peer);
 }
 

@@ -14,18 +14,13 @@
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "ssh/ssh_i.h"
 #include "sys/fs.h"
 
-enum {
-    OPENSSH_MOST = 32, /* targets; above, auto takes libssh */
-    KEEPALIVES = 3,
-    SMOOTH_RUNS = 16, /* after so many a connection that was refused a session tries one more */
-};
+enum { OPENSSH_MOST = 32 /* targets; above, auto takes libssh */ };
 
 const char *ssh_fail_name(enum ssh_fail fail)
 {
@@ -40,7 +35,7 @@ const char *ssh_fail_name(enum ssh_fail fail)
 
 static void pool_turn(void *arg);
 
-static void turn_post(struct ssh_pool *p)
+void ssh_pool_turn_post(struct ssh_pool *p)
 {
     if (p->turn_posted)
         return;
@@ -56,182 +51,7 @@ void ssh_peer_touch(struct ssh_peer *peer)
         p->n_dirty++;
         TAILQ_INSERT_TAIL(&p->dirty, peer, in_dirty);
     }
-    turn_post(p);
-}
-
-/* ---- runs ---- */
-
-void ssh_run_input_free(struct ssh_run *r)
-{
-    free(r->input);
-    r->input = NULL;
-    r->input_n = r->input_at = 0;
-}
-
-static void run_free(struct ssh_run *r)
-{
-    ssh_run_input_free(r);
-    free(r->command);
-    free(r);
-}
-
-/* When the connection is to be looked at next. */
-static void conn_arm(struct ssh_conn *c)
-{
-    uint64_t idle_end = c->sessions ? UINT64_MAX : c->idle_from_ms + c->pool->o.idle_ms;
-    uint64_t next = c->via->keepalive && c->keepalive_ms < idle_end ? c->keepalive_ms : idle_end;
-    if (c->broken || next == UINT64_MAX)
-        loop_timer_stop(c->timer);
-    else
-        loop_timer_at(c->timer, next);
-}
-
-/* Off its list.  A connection that it leaves empty begins to be idle. */
-static void run_unlink(struct ssh_run *r)
-{
-    struct ssh_pool *p = r->pool;
-    struct ssh_conn *c = r->conn;
-    if (!c) {
-        TAILQ_REMOVE(&r->peer->waiting, r, link);
-        p->counts.waiting--;
-        return;
-    }
-    TAILQ_REMOVE(&c->runs, r, link);
-    r->conn = NULL;
-    p->counts.sessions--;
-    if (--c->sessions == 0) {
-        c->idle_from_ms = loop_now_ms(p->loop);
-        conn_arm(c);
-    }
-    ssh_peer_touch(r->peer);
-}
-
-/* Among those that wait, by the order of asking: one that comes back has its old place. */
-static void run_wait(struct ssh_run *r)
-{
-    struct ssh_run *before;
-    TAILQ_FOREACH(before, &r->peer->waiting, link)
-    if (before->number > r->number)
-        break;
-    if (before)
-        TAILQ_INSERT_BEFORE(before, r, link);
-    else
-        TAILQ_INSERT_TAIL(&r->peer->waiting, r, link);
-    r->pool->counts.waiting++;
-    ssh_peer_touch(r->peer);
-}
-
-static void run_tell(struct ssh_run *r, const struct ssh_end *end)
-{
-    r->ending = true;
-    r->on_end(r->arg, end);
-    run_free(r);
-}
-
-void ssh_run_output(struct ssh_run *r, int stream, const char *p, size_t n)
-{
-    if (n && r->on_output)
-        r->on_output(r->arg, stream, p, n);
-}
-
-void ssh_run_end(struct ssh_run *r, int status, const char *signal)
-{
-    assert(!r->impl);
-    struct ssh_conn *c = r->conn;
-    if (c->room < r->pool->o.sessions_per_connection && ++c->smooth >= SMOOTH_RUNS) {
-        c->room++;
-        c->smooth = 0;
-    }
-    run_unlink(r);
-    run_tell(r, &(struct ssh_end){.ran = true, .status = status, .signal = signal, .text = ""});
-}
-
-void ssh_run_fail(struct ssh_run *r, enum ssh_fail fail, const char *why)
-{
-    char text[2 * SSH_WHY];
-    const struct ssh_conn *c = r->conn;
-    assert(!r->impl);
-    if (c)
-        snprintf(text, sizeof text, "%s@%s port %u: %s", c->where->t.user, ssh_conn_address(c),
-                 c->where->t.port, why);
-    else
-        snprintf(text, sizeof text, "%s", why);
-    run_unlink(r);
-    run_tell(r, &(struct ssh_end){
-                    .ran = r->handed, .fail = fail, .status = -1, .signal = "", .text = text});
-}
-
-/* The server has fewer sessions free than we thought: its limit is lower, or one that ended for us
- * has not ended for it yet, or programs run on whose sessions we closed.  It did not run, so it may
- * wait again; unless this connection never had one session, which no waiting cures. */
-void ssh_run_refuse(struct ssh_run *r, const char *why)
-{
-    struct ssh_conn *c = r->conn;
-    char text[SSH_WHY];
-    assert(!r->impl);
-    r->handed = false;
-    r->pool->counts.failures[SSH_FAIL_LIMIT]++;
-    if (!c->proven && c->sessions == 1) {
-        c->retired = true;
-        snprintf(text, sizeof text,
-                 "the server opens no session (%.300s); look at MaxSessions of its sshd, and at "
-                 "its log",
-                 why);
-        ssh_run_fail(r, SSH_FAIL_LIMIT, text);
-        return;
-    }
-    run_unlink(r);
-    c->smooth = 0;
-    if (c->sessions)
-        c->room = c->sessions;
-    else
-        c->retired = true;
-    run_wait(r);
-}
-
-int ssh_exec(struct ssh_pool *p, const struct ssh_exec_spec *spec, struct ssh_run **ret_run,
-             struct err *e)
-{
-    struct ssh_peer *peer;
-    assert(strlen(spec->command) <= SSH_COMMAND_MAX && spec->on_end);
-    int rc = ssh_peer_of(p, spec->target, &peer, e);
-    if (rc)
-        return rc;
-    struct ssh_run *r = xcalloc(1, sizeof *r);
-    *r = (struct ssh_run){.pool = p,
-                          .peer = peer,
-                          .command = xstrdup(spec->command),
-                          .on_output = spec->on_output,
-                          .on_end = spec->on_end,
-                          .arg = spec->arg};
-    if (spec->input.n) {
-        r->input = xcalloc(spec->input.n, 1);
-        r->input_n = spec->input.n;
-        memcpy(r->input, spec->input.s, spec->input.n);
-    }
-    r->number = p->runs++;
-    TAILQ_INSERT_TAIL(&peer->waiting, r, link);
-    p->counts.waiting++;
-    ssh_peer_touch(peer);
-    *ret_run = r;
-    return 0;
-}
-
-void ssh_run_close(struct ssh_run *r)
-{
-    if (!r || r->ending)
-        return;
-    if (r->impl)
-        r->conn->via->stop(r);
-    run_unlink(r);
-    run_free(r);
-}
-
-/* ---- connections ---- */
-
-const char *ssh_conn_address(const struct ssh_conn *c)
-{
-    return c->where->t.addresses[c->address];
+    ssh_pool_turn_post(p);
 }
 
 static enum ssh_via via_of(const struct ssh_transport *t)
@@ -255,150 +75,14 @@ static const struct ssh_transport *transport_for(const struct ssh_pool *p,
     return &ssh_transport_libssh;
 }
 
-void ssh_conn_ready(struct ssh_conn *c)
-{
-    struct ssh_pool *p = c->pool;
-    uint64_t now = loop_now_ms(p->loop);
-    assert(c->state == SSH_CONN_CONNECTING);
-    if (c->broken)
-        return;
-    c->state = SSH_CONN_OPEN;
-    c->peer->connecting = NULL;
-    if (c->where == c->peer->where)
-        c->peer->last_good = c->address;
-    p->counts.connecting--;
-    p->counts.connections++;
-    p->counts.connects++;
-    c->idle_from_ms = now;
-    c->keepalive_ms = now + p->o.keepalive_ms;
-    conn_arm(c);
-    ssh_peer_touch(c->peer);
-}
-
-void ssh_conn_break(struct ssh_conn *c, enum ssh_fail fail, const char *fmt, ...)
-{
-    va_list ap;
-    if (c->broken)
-        return;
-    c->broken = true;
-    c->fail = c->state == SSH_CONN_OPEN ? SSH_FAIL_LOST : fail;
-    va_start(ap, fmt);
-    vsnprintf(c->why, sizeof c->why, fmt, ap);
-    va_end(ap);
-    loop_timer_stop(c->timer);
-    TAILQ_INSERT_TAIL(&c->pool->broken, c, in_broken);
-    turn_post(c->pool);
-}
-
-void ssh_conn_heard(struct ssh_conn *c)
-{
-    c->missed = 0;
-    ssh_probe_list_answer(&c->probes, true, "a kept connection answers");
-}
-
-static void conn_disconnect(struct ssh_conn *c)
-{
-    if (c->impl)
-        c->via->disconnect(c);
-    assert(!c->impl);
-}
-
-/* Its runs are gone or elsewhere. */
-static void conn_free(struct ssh_conn *c)
-{
-    struct ssh_pool *p = c->pool;
-    assert(TAILQ_EMPTY(&c->runs));
-    conn_disconnect(c);
-    ssh_probe_list_answer(&c->probes, false, "the connection has ended");
-    if (c->state == SSH_CONN_OPEN)
-        p->counts.connections--;
-    else
-        p->counts.connecting--;
-    if (c->peer->connecting == c)
-        c->peer->connecting = NULL;
-    if (c->broken)
-        TAILQ_REMOVE(&p->broken, c, in_broken);
-    TAILQ_REMOVE(&c->peer->conns, c, in_peer);
-    TAILQ_REMOVE(&p->conns, c, in_pool);
-    c->peer->n_conns--;
-    p->n_conns--;
-    ssh_peer_touch(c->peer);
-    ssh_where_unref(c->where);
-    loop_timer_free(c->timer);
-    free(c);
-}
-
-static void connect_begin(struct ssh_conn *c)
-{
-    struct ssh_pool *p = c->pool;
-    c->address = c->where == c->peer->where ? ssh_peer_address(c->peer, c->tried) : c->tried;
-    loop_timer_at(c->timer, loop_now_ms(p->loop) + p->o.connect_timeout_ms);
-    c->via->connect(c);
-}
-
-static void open_timer(struct ssh_conn *c)
-{
-    struct ssh_pool *p = c->pool;
-    uint64_t now = loop_now_ms(p->loop);
-    if (!c->sessions && now >= c->idle_from_ms + p->o.idle_ms) {
-        c->retired = true;
-        ssh_peer_touch(c->peer);
-        return;
-    }
-    if (c->via->keepalive && now >= c->keepalive_ms) {
-        if (c->missed >= KEEPALIVES) {
-            ssh_conn_break(c, SSH_FAIL_LOST, "no sign of life in %llu s",
-                           (unsigned long long)c->missed * p->o.keepalive_ms / 1000);
-            return;
-        }
-        c->missed++;
-        c->keepalive_ms = now + p->o.keepalive_ms;
-        c->via->keepalive(c);
-    }
-    conn_arm(c);
-}
-
-static void on_conn_timer(void *arg)
-{
-    struct ssh_conn *c = arg;
-    if (c->state == SSH_CONN_OPEN)
-        open_timer(c);
-    else
-        ssh_conn_break(c, SSH_FAIL_UNREACHABLE,
-                       "not connected within %u ms; is the machine up, and its ssh server well?",
-                       c->pool->o.connect_timeout_ms);
-}
-
-static void conn_new(struct ssh_peer *peer, const struct ssh_transport *via)
-{
-    struct ssh_pool *p = peer->pool;
-    struct ssh_conn *c = xcalloc(1, sizeof *c);
-    *c = (struct ssh_conn){.pool = p,
-                           .peer = peer,
-                           .where = ssh_where_ref(peer->where),
-                           .via = via,
-                           .serial = p->serial++,
-                           .room = p->o.sessions_per_connection};
-    c->timer = loop_timer_new(p->loop, on_conn_timer, c);
-    TAILQ_INIT(&c->runs);
-    TAILQ_INIT(&c->probes);
-    TAILQ_INSERT_TAIL(&peer->conns, c, in_peer);
-    TAILQ_INSERT_TAIL(&p->conns, c, in_pool);
-    peer->connecting = c;
-    peer->n_conns++;
-    p->n_conns++;
-    p->counts.connecting++;
-    connect_begin(c);
-}
-
 /* ---- the turn ---- */
 
 static bool peer_stands(const struct ssh_peer *peer)
 {
     const struct ssh_conn *c;
-    TAILQ_FOREACH(c, &peer->conns, in_peer)
-    if (c->state == SSH_CONN_OPEN && !c->broken && !c->retired)
-        return true;
+    TAILQ_FOREACH (c, &peer->conns, in_peer)
+        if (c->state == SSH_CONN_OPEN && !c->broken && !c->retired)
+            return true;
     return false;
 }
 
@@ -418,11 +102,11 @@ static void bury_connecting(struct ssh_conn *c)
     struct ssh_peer *peer = c->peer;
     size_t n = c->where->t.n_addresses;
     char text[2 * SSH_WHY];
-    conn_disconnect(c);
+    ssh_conn_disconnect(c);
     if (c->fail == SSH_FAIL_UNREACHABLE && ++c->tried < n && !c->retired) {
         TAILQ_REMOVE(&p->broken, c, in_broken);
         c->broken = false;
-        connect_begin(c);
+        ssh_conn_connect(c);
         return;
     }
     enum ssh_fail fail = c->fail;
@@ -432,7 +116,7 @@ static void bury_connecting(struct ssh_conn *c)
     if (fail == SSH_FAIL_UNREACHABLE && n > 1 && at > 0 && (size_t)at < sizeof text)
         snprintf(text + at, sizeof text - (size_t)at, " (%zu addresses were tried)", n);
     p->counts.failures[fail]++;
-    conn_free(c);
+    ssh_conn_free(c);
     if (!retired && !peer_stands(peer))
         waiting_fail(peer, fail, text);
 }
@@ -440,21 +124,23 @@ static void bury_connecting(struct ssh_conn *c)
 static void bury_open(struct ssh_conn *c)
 {
     struct ssh_pool *p = c->pool;
+    char text[2 * SSH_WHY];
+    snprintf(text, sizeof text, "%s; what ran may still run there", c->why);
     p->counts.failures[SSH_FAIL_LOST]++;
     c->via->drain(c);
-    conn_disconnect(c);
+    ssh_conn_disconnect(c);
     while (!TAILQ_EMPTY(&c->runs))
-        ssh_run_fail(TAILQ_FIRST(&c->runs), SSH_FAIL_LOST, c->why);
-    conn_free(c);
+        ssh_run_fail(TAILQ_FIRST(&c->runs), SSH_FAIL_LOST, text);
+    ssh_conn_free(c);
 }
 
 static struct ssh_conn *room_find(struct ssh_peer *peer)
 {
     struct ssh_conn *c, *best = NULL;
-    TAILQ_FOREACH(c, &peer->conns, in_peer)
-    if (c->state == SSH_CONN_OPEN && !c->broken && !c->retired && c->sessions < c->room &&
-        (!best || c->sessions > best->sessions))
-        best = c; /* the fullest: the others may become idle and go */
+    TAILQ_FOREACH (c, &peer->conns, in_peer)
+        if (c->state == SSH_CONN_OPEN && !c->broken && !c->retired && c->sessions < c->room &&
+            (!best || c->sessions > best->sessions))
+            best = c; /* the fullest: the others may become idle and go */
     return best;
 }
 
@@ -464,15 +150,14 @@ static void retired_close(struct ssh_peer *peer)
     for (; c; c = next) {
         next = TAILQ_NEXT(c, in_peer);
         if (c->retired && !c->sessions && !c->broken && c->state == SSH_CONN_OPEN)
-            conn_free(c);
+            ssh_conn_free(c);
     }
 }
 
 static void asked_serve(struct ssh_peer *peer)
 {
     struct ssh_conn *c;
-    TAILQ_FOREACH(c, &peer->conns, in_peer)
-    {
+    TAILQ_FOREACH (c, &peer->conns, in_peer) {
         if (c->asked && !c->broken)
             c->via->keepalive(c);
         c->asked = false;
@@ -487,7 +172,7 @@ static void peer_serve(struct ssh_peer *peer)
     retired_close(peer);
     while (!TAILQ_EMPTY(&peer->waiting) && (c = room_find(peer))) {
         struct ssh_run *r = TAILQ_FIRST(&peer->waiting);
-        run_unlink(r);
+        ssh_run_unlink(r);
         r->conn = c;
         TAILQ_INSERT_TAIL(&c->runs, r, link);
         c->sessions++;
@@ -515,12 +200,12 @@ static bool slot_make(struct ssh_pool *p)
     struct ssh_conn *c, *oldest = NULL;
     if (p->n_conns < p->o.max_connections)
         return true;
-    TAILQ_FOREACH(c, &p->conns, in_pool)
-    if (c->state == SSH_CONN_OPEN && !c->sessions && !c->broken && TAILQ_EMPTY(&c->peer->waiting) &&
-        (!oldest || c->idle_from_ms < oldest->idle_from_ms))
-        oldest = c;
+    TAILQ_FOREACH (c, &p->conns, in_pool)
+        if (c->state == SSH_CONN_OPEN && !c->sessions && !c->broken &&
+            TAILQ_EMPTY(&c->peer->waiting) && (!oldest || c->idle_from_ms < oldest->idle_from_ms))
+            oldest = c;
     if (oldest)
-        conn_free(oldest);
+        ssh_conn_free(oldest);
     return oldest != NULL;
 }
 
@@ -539,7 +224,7 @@ static void wanting_serve(struct ssh_pool *p)
             waiting_fail(peer, SSH_FAIL_LIMIT, e.text);
             continue;
         }
-        conn_new(peer, via);
+        ssh_conn_new(peer, via);
     }
 }
 
@@ -550,8 +235,8 @@ static void pool_turn(void *arg)
     struct ssh_conn *c;
     uint32_t broken = 0;
     p->turn_posted = false;
-    TAILQ_FOREACH(c, &p->broken, in_broken)
-    broken++;
+    TAILQ_FOREACH (c, &p->broken, in_broken)
+        broken++;
     for (; broken; broken--) {
         c = TAILQ_FIRST(&p->broken);
         if (c->state == SSH_CONN_OPEN)
@@ -568,7 +253,7 @@ static void pool_turn(void *arg)
     }
     wanting_serve(p);
     if (p->n_dirty || !TAILQ_EMPTY(&p->broken))
-        turn_post(p);
+        ssh_pool_turn_post(p);
 }
 
 /* ---- the pool ---- */
@@ -623,7 +308,7 @@ static void peer_drop(struct ssh_peer *peer)
     while ((c = TAILQ_FIRST(&peer->conns))) {
         ssh_probe_list_drop(&c->probes);
         runs_drop(&c->runs);
-        conn_free(c);
+        ssh_conn_free(c);
     }
 }
 

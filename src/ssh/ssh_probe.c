@@ -79,8 +79,8 @@ void ssh_probe_list_answer(struct ssh_probe_list *list, bool alive, const char *
 {
     size_t n = 0;
     struct ssh_probe *q;
-    TAILQ_FOREACH(q, list, link)
-    n++;
+    TAILQ_FOREACH (q, list, link)
+        n++;
     while (n-- && (q = TAILQ_FIRST(list))) /* a callback may close others */
         probe_answer(q, alive, text);
 }
@@ -166,9 +166,9 @@ static void address_next(struct ssh_probe *q)
 static struct ssh_conn *kept_find(const struct ssh_peer *peer)
 {
     struct ssh_conn *c;
-    TAILQ_FOREACH(c, &peer->conns, in_peer)
-    if (c->state == SSH_CONN_OPEN && !c->broken && c->via->keepalive)
-        return c;
+    TAILQ_FOREACH (c, &peer->conns, in_peer)
+        if (c->state == SSH_CONN_OPEN && !c->broken && c->via->keepalive)
+            return c;
     return NULL;
 }
 

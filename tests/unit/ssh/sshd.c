@@ -4,8 +4,10 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pwd.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,12 +46,17 @@ static void run(const char *const *argv)
         bail(argv[0]);
 }
 
-static char *key_new(const char *dir, const char *name)
+static char *key_of_type(const char *dir, const char *name, const char *type, const char *phrase)
 {
     char *path = fs_join(dir, name);
-    run((const char *const[]){"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", name, "-f", path,
+    run((const char *const[]){"ssh-keygen", "-q", "-t", type, "-N", phrase, "-C", name, "-f", path,
                               NULL});
     return path;
+}
+
+static char *key_new(const char *dir, const char *name)
+{
+    return key_of_type(dir, name, "ed25519", "");
 }
 
 /* The first two words of the public key. */
@@ -81,6 +88,12 @@ struct sshd_keys *sshd_keys_new(void)
     buf_printf(&pub, "%s.pub", k->cert_key);
     run((const char *const[]){"ssh-keygen", "-q", "-s", ca, "-I", "test", "-n", sshd_user(),
                               pub.data, NULL});
+    k->rsa_key = key_of_type(k->dir, "rsa", "rsa", "");
+    k->ecdsa_key = key_of_type(k->dir, "ecdsa", "ecdsa", "");
+    k->locked_key = key_of_type(k->dir, "locked", "ed25519", "a phrase");
+    char *rsa_host = key_of_type(k->dir, "rsa_host", "rsa", "");
+    k->rsa_host_line = key_line(rsa_host);
+    free(rsa_host);
     k->host_line = key_line(host);
     k->other_line = key_line(other);
     free(host);
@@ -95,6 +108,10 @@ void sshd_keys_free(struct sshd_keys *k)
     free(k->user_key);
     free(k->cert_key);
     free(k->wrong_key);
+    free(k->rsa_key);
+    free(k->ecdsa_key);
+    free(k->locked_key);
+    free(k->rsa_host_line);
     free(k->host_line);
     free(k->other_line);
     free(k);
@@ -111,13 +128,14 @@ uint16_t sshd_closed_port(void)
     return ntohs(at.sin_port);
 }
 
-/* NULL if the writer ended without it. */
+/* NULL if the writer ended without it, or says nothing for too long. */
 static char *read_until(int fd, const char *text)
 {
     SCOPED_BUF(seen);
     char bytes[512];
     ssize_t n;
-    while ((n = read(fd, bytes, sizeof bytes)) > 0) {
+    struct pollfd waits = {.fd = fd, .events = POLLIN};
+    while (poll(&waits, 1, GUARD_MS) > 0 && (n = read(fd, bytes, sizeof bytes)) > 0) {
         buf_put(&seen, bytes, (size_t)n);
         if (strstr(seen.data, text))
             return buf_take(&seen, NULL);
@@ -150,6 +168,7 @@ static bool start(struct sshd *d)
     d->pid = fork();
     if (d->pid == 0) {
         dup2(fd[1], STDERR_FILENO);
+        (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* it goes with the test, however that ends */
         execl(sshd_program, sshd_program, "-D", "-e", "-f", d->config, "-p", port, (char *)NULL);
         _exit(127);
     }
@@ -166,6 +185,7 @@ static bool start(struct sshd *d)
 /* SHLVL: Debian's bash would read ~/.bashrc for every command. */
 struct sshd *sshd_new(const struct sshd_keys *k, const char *more_config)
 {
+    static const char *const accepted[] = {"user", "rsa", "ecdsa", "locked"};
     static int number;
     struct sshd *d = xcalloc(1, sizeof *d);
     SCOPED_BUF(b);
@@ -173,7 +193,10 @@ struct sshd *sshd_new(const struct sshd_keys *k, const char *more_config)
     if (geteuid() == 0)
         (void)mkdir("/run/sshd", 0755); /* where Debian's sshd wants to be caged */
     buf_printf(&b, "%s\nListenAddress 127.0.0.1\nHostKey %s/host\n", more_config, k->dir);
-    buf_printf(&b, "AuthorizedKeysFile %s/user.pub\nTrustedUserCAKeys %s/ca.pub\n", k->dir, k->dir);
+    buf_puts(&b, "AuthorizedKeysFile");
+    for (size_t i = 0; i < sizeof accepted / sizeof *accepted; i++)
+        buf_printf(&b, " %s/%s.pub", k->dir, accepted[i]);
+    buf_printf(&b, "\nTrustedUserCAKeys %s/ca.pub\n", k->dir);
     buf_puts(&b, "UsePAM no\nStrictModes no\nPidFile none\nPasswordAuthentication no\n"
                  "KbdInteractiveAuthentication no\nPermitRootLogin prohibit-password\n"
                  "MaxStartups 2000\nUseDNS no\nSetEnv SHLVL=9\nPrintMotd no\n");

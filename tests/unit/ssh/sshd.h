@@ -14,10 +14,13 @@
 /* Keys and certificates take a while: one set for all servers of a test. */
 struct sshd_keys {
     char *dir;
-    char *user_key;  /* accepted by its public key */
-    char *cert_key;  /* accepted by its certificate only */
-    char *wrong_key; /* accepted nowhere */
-    char *host_line; /* "ssh-ed25519 AAAA..." */
+    char *user_key;            /* accepted by its public key */
+    char *cert_key;            /* accepted by its certificate only */
+    char *wrong_key;           /* accepted nowhere */
+    char *rsa_key, *ecdsa_key; /* accepted too */
+    char *locked_key;          /* would be accepted, but has a passphrase */
+    char *host_line;           /* "ssh-ed25519 AAAA..." */
+    char *rsa_host_line;       /* of a server that has that key too: "HostKey $dir/rsa_host" */
     char *other_line;
 };
 /* NULL, and said so in TAP, if there is no sshd program. */

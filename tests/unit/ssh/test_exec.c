@@ -191,6 +191,36 @@ static void test_close(struct bed *b)
     ask_done(&next);
 }
 
+/* A program whose session was closed runs on, and for sshd so does its session: the next command
+ * finds the connection full, and gets another one. */
+static void test_left_behind(struct bed *b)
+{
+    struct ask a = {.stop_at = 2}, next = {0};
+    ask_begin(&a, b->loop, b->pool, &b->t, "echo $$; exec sleep 30", str_of(""));
+    ok(ask_loop(b->loop) && a.run, "%s: a long command began", b->via);
+    int left = (int)strtol(buf_str(&a.out).s, NULL, 10);
+    ssh_run_close(a.run);
+    ask(&next, b->loop, b->pool, &b->t, "echo next", str_of(""));
+    is_text(buf_str(&next.out).s, "next\n", "%s: the next one finds another way (%s)", b->via,
+            next.text);
+    is_int(counts(b).connects, 2, "%s: a second connection", b->via);
+    ok(left > 1 && kill(left, SIGTERM) == 0, "%s: the closed one ran on", b->via);
+    ask_done(&a);
+    ask_done(&next);
+}
+
+/* The server changes keys in the middle of everything, several times. */
+static void test_new_keys(struct bed *b)
+{
+    struct ask a = {0};
+    struct str in = pattern(12 * MIB);
+    ask(&a, b->loop, b->pool, &b->t, "tee /dev/stderr", in);
+    ok(a.ends == 1 && a.status == 0, "%s: keys change on the way (%s)", b->via, a.text);
+    ok(str_eq(buf_str(&a.out), in) && str_eq(buf_str(&a.err), in), "%s: all bytes come", b->via);
+    free((char *)in.s);
+    ask_done(&a);
+}
+
 static void test_keys(struct bed *b)
 {
     char want[1024];
@@ -259,6 +289,20 @@ static void test_all(struct bed *b, enum ssh_via via)
                      .via = via, .sessions_per_connection = 2, .connections_per_target = 3});
     test_crowd(b, 6, "3 connections of 2");
     ok(counts(b).connections > 1 && counts(b).connections <= 3, "%s: on more than one", b->via);
+    ssh_pool_free(b->pool);
+    sshd_free(b->server);
+
+    b->server = sshd_new(b->keys, "MaxSessions 1");
+    b->t = sshd_target(b->server, &b->identity);
+    pool_open(b, (struct ssh_pool_options){.via = via});
+    test_left_behind(b);
+    ssh_pool_free(b->pool);
+    sshd_free(b->server);
+
+    b->server = sshd_new(b->keys, "RekeyLimit 1M");
+    b->t = sshd_target(b->server, &b->identity);
+    pool_open(b, (struct ssh_pool_options){.via = via});
+    test_new_keys(b);
     ssh_pool_free(b->pool);
     sshd_free(b->server);
     b->server = usual;

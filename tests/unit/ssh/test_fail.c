@@ -73,6 +73,16 @@ static void test_host_keys(struct bed *b)
     ok(log != NULL, "%s: a login is in the log", b->via);
     free(log);
     sshd_free(d);
+
+    SCOPED_BUF(more);
+    buf_printf(&more, "HostKey %s/rsa_host", b->keys->dir);
+    d = sshd_new(b->keys, more.data);
+    t = sshd_target(d, &b->identity);
+    t.host_keys = b->keys->rsa_host_line;
+    expect(b, &t, SSH_FAIL_NONE, "", "the pinned one of a server's two keys");
+    t.host_keys = b->keys->host_line;
+    expect(b, &t, SSH_FAIL_NONE, "", "or the other one");
+    sshd_free(d);
 }
 
 static void test_login(struct bed *b)
@@ -85,6 +95,14 @@ static void test_login(struct bed *b)
     expect(b, &t, SSH_FAIL_AUTH, "", "a key that is not there");
     t = sshd_target(b->server, &none);
     expect(b, &t, SSH_FAIL_AUTH, "", "no key at all");
+    const char *locked = b->keys->locked_key, *rsa = b->keys->rsa_key;
+    const char *ecdsa = b->keys->ecdsa_key;
+    t = sshd_target(b->server, &locked);
+    expect(b, &t, SSH_FAIL_AUTH, "", "a key with a passphrase, which nobody is asked for");
+    t = sshd_target(b->server, &rsa);
+    expect(b, &t, SSH_FAIL_NONE, "", "an RSA key");
+    t = sshd_target(b->server, &ecdsa);
+    expect(b, &t, SSH_FAIL_NONE, "", "an ECDSA key");
     t = sshd_target(b->server, &cert);
     expect(b, &t, SSH_FAIL_NONE, "", "a key that only its certificate lets in");
     const char *const both[] = {wrong, b->identity};
@@ -190,6 +208,20 @@ static void test_silence(struct bed *b)
     ssh_pool_free(b->pool);
     b->o.keepalive_ms = 0;
     is_int(kill(server, SIGKILL), 0, "%s: the server was only stopped", b->via);
+    ask_done(&a);
+}
+
+/* A connection that only answers keepalives lives. */
+static void test_quiet(struct bed *b)
+{
+    struct ask a = {0};
+    struct ssh_target t = sshd_target(b->server, &b->identity);
+    b->o.keepalive_ms = 50;
+    pool_open(b);
+    ask(&a, b->loop, b->pool, &t, "sleep 1; echo quiet", str_of(""));
+    is_text(buf_str(&a.out).s, "quiet\n", "%s: a quiet command is not lost (%s)", b->via, a.text);
+    ssh_pool_free(b->pool);
+    b->o.keepalive_ms = 0;
     ask_done(&a);
 }
 
@@ -387,6 +419,7 @@ static void test_all(struct bed *b, enum ssh_via via)
     test_timeout(b);
     test_lost(b);
     test_silence(b);
+    test_quiet(b);
     test_no_session(b);
     test_idle(b);
     test_limit(b);
