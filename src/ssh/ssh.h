@@ -75,10 +75,10 @@ struct ssh_target {
 struct ssh_pool;
 struct ssh_pool_options {
     enum ssh_via via;
-    const char *run_dir;              /* made 0700; holds control sockets and host key files */
-    uint32_t targets;                 /* expected, for auto; 0: those seen are counted */
-    uint32_t max_connections;         /* 0: 1000 */
-    uint32_t max_connecting;          /* handshakes at once; 0: 32 */
+    const char *run_dir;      /* the pool's own, made 0700: control sockets, host key files */
+    uint32_t targets;         /* expected, for auto; 0: those seen are counted */
+    uint32_t max_connections; /* 0: 1000 */
+    uint32_t max_connecting;  /* handshakes at once; 0: 32 */
     uint32_t sessions_per_connection; /* 0: 8 */
     uint32_t connections_per_target;  /* 0: 4 */
     uint32_t idle_ms;                 /* 0: 60 s */

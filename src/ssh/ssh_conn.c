@@ -150,7 +150,6 @@ void ssh_conn_new(struct ssh_peer *peer, const struct ssh_transport *via)
                            .peer = peer,
                            .where = ssh_where_ref(peer->where),
                            .via = via,
-                           .serial = p->serial++,
                            .room = p->o.sessions_per_connection};
     c->timer = loop_timer_new(p->loop, on_conn_timer, c);
     TAILQ_INIT(&c->runs);

@@ -73,7 +73,6 @@ struct ssh_conn {
     char why[SSH_WHY];     /* likewise */
     size_t tried;          /* addresses that did not answer */
     size_t address;        /* the one in use */
-    uint32_t serial;       /* tells the connections of a peer apart */
     uint32_t sessions;     /* runs */
     uint32_t room;         /* sessions that it may have; fewer once the server refused one */
     uint32_t smooth;       /* sessions that ended since then or since room last grew */
@@ -136,7 +135,7 @@ struct ssh_pool {
     TAILQ_HEAD(, ssh_peer) dirty, wanting;
     TAILQ_HEAD(, ssh_conn) conns, broken;
     struct ssh_probe_list probes; /* that ask by themselves */
-    uint32_t n_dirty, n_conns, serial;
+    uint32_t n_dirty, n_conns;
     uint64_t runs; /* asked for so far */
     bool turn_posted;
     struct ssh_counts counts;

@@ -76,11 +76,21 @@ static void on_exit_signal(ssh_session session, ssh_channel channel, const char 
     snprintf(s->signal, sizeof s->signal, "%s", signal);
 }
 
+/* Its owner and it do not know each other any more.  Freeing a channel handles packets, and so may
+ * call owners of others, who may close this one's: so this comes first. */
+static struct ssh_run *run_detach(struct ssh_lib_run *s)
+{
+    struct ssh_run *r = s->r;
+    if (r)
+        r->impl = NULL;
+    s->r = NULL;
+    return r;
+}
+
 static void run_destroy(struct ssh_lib_run *s)
 {
+    assert(!s->r);
     TAILQ_REMOVE(&s->l->runs, s, link);
-    if (s->r)
-        s->r->impl = NULL;
     loop_timer_free(s->linger);
     free(s->input);
     ssh_remove_channel_callbacks(s->channel, &s->callbacks);
@@ -159,30 +169,22 @@ static bool is_over(const struct ssh_lib_run *s)
 
 static void end_tell(struct ssh_lib_run *s)
 {
-    struct ssh_run *r = s->r;
-    int status = s->status;
-    bool exited = s->exited;
-    char signal[sizeof s->signal];
-    memcpy(signal, s->signal, sizeof signal);
-    run_destroy(s);
-    if (!r)
-        return;
-    if (exited)
-        ssh_run_end(r, status, signal);
-    else
+    struct ssh_run *r = run_detach(s);
+    if (r && s->exited)
+        ssh_run_end(r, s->status, s->signal);
+    else if (r)
         ssh_run_fail(r, SSH_FAIL_LOST,
                      "the server closed the session without telling how the "
                      "command ended; look at its log");
+    run_destroy(s);
 }
 
 static void refusal_tell(struct ssh_lib_run *s)
 {
-    struct ssh_run *r = s->r;
-    char why[SSH_WHY];
-    snprintf(why, sizeof why, "%s", ssh_get_error(s->l->session));
-    run_destroy(s);
+    struct ssh_run *r = run_detach(s);
     if (r)
-        ssh_run_refuse(r, why);
+        ssh_run_refuse(r, ssh_get_error(s->l->session));
+    run_destroy(s);
 }
 
 /* Nobody waits for it. */
@@ -232,6 +234,9 @@ void ssh_lib_runs_end(struct ssh_lib_conn *l)
 
 void ssh_lib_runs_free(struct ssh_lib_conn *l)
 {
+    struct ssh_lib_run *s;
+    TAILQ_FOREACH (s, &l->runs, link)
+        run_detach(s);
     while (!TAILQ_EMPTY(&l->runs))
         run_destroy(TAILQ_FIRST(&l->runs));
 }

@@ -33,6 +33,7 @@ struct masters {
     struct ssh_pool *pool;
     int inotify;
     struct loop_watch *watch;
+    uint32_t serial; /* no two masters have a name in common, not even one after the other */
     TAILQ_HEAD(, master) all;
 };
 struct master {
@@ -145,7 +146,7 @@ static void openssh_connect(struct ssh_conn *c)
     struct err e;
     SCOPED_ARENA(mem);
     SCOPED_BUF(path);
-    buf_printf(&path, "%s/m%x", c->pool->run_dir, c->serial);
+    buf_printf(&path, "%s/m%x", c->pool->run_dir, all->serial++);
     *m = (struct master){.owner = all, .c = c, .path = buf_take(&path, NULL)};
     m->name = strrchr(m->path, '/') + 1;
     TAILQ_INSERT_TAIL(&all->all, m, link);

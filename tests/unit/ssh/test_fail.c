@@ -157,6 +157,19 @@ static void test_timeout(struct bed *b)
     uint64_t from = loop_now_ms(b->loop);
     expect(b, &t, SSH_FAIL_UNREACHABLE, "not connected within 300 ms", "no answer in time");
     ok(loop_now_ms(b->loop) - from < 10000, "%s: and that soon", b->via);
+    close(fd);
+    /* The same on the first address of two, where the server is on the second. */
+    const char *const two[] = {"127.0.0.2", "127.0.0.1"};
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+    at.sin_port = htons(b->server->port);
+    fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ok(fd >= 0 && !bind(fd, (struct sockaddr *)&at, n) && !listen(fd, 4), "%s: another one",
+       b->via);
+    t.port = b->server->port;
+    t.addresses = two;
+    t.n_addresses = 2;
+    b->o.connect_timeout_ms = 2000;
+    expect(b, &t, SSH_FAIL_NONE, "", "the second address, when the first is silent");
     b->o.connect_timeout_ms = 0;
     close(fd);
 }
