@@ -162,9 +162,11 @@ static void openssh_connect(struct ssh_conn *c)
                                    .arg = m};
     if (rc == 0)
         rc = proc_spawn(c->pool->loop, &spec, &m->proc, &e);
+    bool full = rc < 0 && (e.code == ERR_BUSY || e.sys == EMFILE || e.sys == ENFILE);
     if (rc < 0)
-        ssh_conn_break(c, e.code == ERR_BUSY ? SSH_FAIL_LIMIT : SSH_FAIL_UNREACHABLE,
-                       "%.400s; is OpenSSH's client installed?", e.text);
+        ssh_conn_break(c, full ? SSH_FAIL_LIMIT : SSH_FAIL_UNREACHABLE, "%.400s; %s", e.text,
+                       full ? "raise the limits of open files and processes"
+                            : "is OpenSSH's client installed?");
 }
 
 static void openssh_disconnect(struct ssh_conn *c)

@@ -1,5 +1,6 @@
 /* test_width.c - many targets at once, and which transport they get */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -85,6 +86,49 @@ static void test_width(struct loop *l, const struct ssh_target *t, enum ssh_via 
     free(dir);
 }
 
+/* Fewer descriptors than it takes: some fail, each is told, none ran, and nothing is broken. */
+static void test_exhaustion(struct loop *l, const struct ssh_target *t, enum ssh_via via,
+                            const char *what)
+{
+    enum { MANY = 40, SPARE = 24 };
+    struct err e = {0};
+    struct ssh_pool *pool = NULL;
+    struct rlimit had, few;
+    struct crowd c = crowd_new(t, MANY);
+    struct ask after = {0};
+    int left = MANY, good = 0, full = 0, top = dup(STDIN_FILENO);
+    char *dir = workdir_new("ssh");
+    const struct ssh_pool_options o = {.via = via, .run_dir = dir};
+    is_int(ssh_pool_new(l, &o, &pool, &e), 0, "%s: a pool", what);
+    for (size_t i = 0; i < MANY; i++) {
+        c.asks[i].left = &left;
+        ask_begin(&c.asks[i], l, pool, &c.targets[i], "echo in", str_of(""));
+    }
+    getrlimit(RLIMIT_NOFILE, &had);
+    few = had;
+    few.rlim_cur = (rlim_t)top + SPARE;
+    setrlimit(RLIMIT_NOFILE, &few);
+    ok(ask_loop(l), "%s: all end", what);
+    setrlimit(RLIMIT_NOFILE, &had);
+    for (size_t i = 0; i < MANY; i++) {
+        const struct ask *a = &c.asks[i];
+        good += a->ends == 1 && !a->fail && a->status == 0;
+        full += a->ends == 1 && a->fail == SSH_FAIL_LIMIT && !a->ran;
+        if (a->fail && a->fail != SSH_FAIL_LIMIT)
+            note("%s: %s", ssh_fail_name(a->fail), a->text);
+    }
+    is_int(good + full, MANY, "%s: each ran, or knows that it did not", what);
+    ok(full > 0, "%s: %d found no room", what, full);
+    ask(&after, l, pool, &c.targets[MANY - 1], "echo after", str_of(""));
+    is_text(buf_str(&after.out).s, "after\n", "%s: with room again it works (%s)", what,
+            after.text);
+    ssh_pool_free(pool);
+    ask_done(&after);
+    crowd_free(&c);
+    close(top);
+    free(dir);
+}
+
 int main(void)
 {
     struct sshd_keys *keys = sshd_keys_new();
@@ -97,6 +141,8 @@ int main(void)
         test_width(l, &t, SSH_VIA_OPENSSH, 40, 40, "openssh, 40");
         test_width(l, &t, SSH_VIA_AUTO, 32, 32, "auto, 32");
         test_width(l, &t, SSH_VIA_AUTO, 33, 0, "auto, 33");
+        test_exhaustion(l, &t, SSH_VIA_LIBSSH, "libssh, no descriptors");
+        test_exhaustion(l, &t, SSH_VIA_OPENSSH, "openssh, no descriptors");
         sshd_free(d);
         sshd_keys_free(keys);
     }
