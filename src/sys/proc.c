@@ -295,7 +295,7 @@ static int spawn(struct proc *p, const struct proc_spec *spec, const struct chil
     return rc;
 }
 
-/* Nobody heard of the child yet: it goes as it came. */
+/* It goes as it came: nobody hears of it, or not any more. */
 static void abandon(struct proc *p)
 {
     if (p->pid > 0) {
@@ -306,6 +306,7 @@ static void abandon(struct proc *p)
         output_close(&p->out[i]);
     input_close(p);
     loop_watch_free(p->exit_watch);
+    loop_timer_free(p->linger);
     close_fd(&p->pidfd);
     free(p);
 }
@@ -398,4 +399,10 @@ void proc_free(struct proc *p)
         return;
     assert(p->done);
     free(p);
+}
+
+void proc_end(struct proc *p)
+{
+    assert(!p->done);
+    abandon(p);
 }

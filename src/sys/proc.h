@@ -43,5 +43,8 @@ void proc_signal(struct proc *p, int signo);
 int proc_pid(const struct proc *p);
 /* After on_exit only. */
 void proc_free(struct proc *p);
+/* For an owner that goes away with the child: the whole group is killed, the child reaped and all
+ * of it freed before this returns.  on_exit is not called.  Before on_exit only. */
+void proc_end(struct proc *p);
 
 #endif
