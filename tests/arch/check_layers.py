@@ -24,6 +24,7 @@ MAY = {
     "store": "base sys model",
     "queue": "base sys",
     "http": "base sys",
+    "reach": "base sys",
     "jig": "base sys model http",
     "worker": "base sys model queue jig",
     "server": "base sys model graph template catalog planner annealer store queue",
