@@ -639,6 +639,7 @@ verb_run() { # CHAIN [unpacked]
         events
         read -r line
     }
+    return 0
 }
 verb_attach() { # CHAIN
     if ! [ -d "chains/$1" ] || ! enter "$1"; then
