@@ -217,7 +217,7 @@ size=$(stat -c %s "$root/chains/$c/spool")
 [ "$size" -gt 900000 ] && [ "$size" -le 1048576 ]; ok $? 'about a MiB of it is kept' "$size"
 is "$(node attach 00000000000000ff 2>&1 >/dev/null)" 'anneal: over unknown 0 there is no chain 00000000000000ff here' 'a chain that is not there is unknown'
 
-next; pack "$c" -t 85 -p head,-c,1G,/dev/zero
+next; pack "$c" -t 85 -p head,-c,1073741824,/dev/zero
 n=$(run_out=; node run "$c" <"$work/tar.$c" 2>"$work/err.$c" | wc -c)
 is "$n" $((1073741824 + 44 + 35)) '1 GiB of output arrives'
 du=$(du -sk "$root" | cut -f1); [ "$du" -lt 8192 ]; ok $? 'and takes no space' "$du KiB"
@@ -339,7 +339,7 @@ has "$(cat "$work/err.$c")" 'over error 0 the chain did not arrive whole' 'nor o
 
 # --- no space, another user ---------------------------------------------------------------------------------
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
-    next; pack "$c" -t 800 -x "head -c 10M /dev/zero >$root/fill; echo '{\"a\":1}' >&3; true" -t 801 -x "echo >$work/ran801"
+    next; pack "$c" -t 800 -x "head -c 10485760 /dev/zero >$root/fill; echo '{\"a\":1}' >&3; true" -t 801 -x "echo >$work/ran801"
     d=$c; next; pack "$c" -t 802 -x "echo >$work/ran802"
     export -f node fresh; export root tool path work
     unshare -m bash -c 'mount -t tmpfs -o size=256k none "$root" && mkdir "$root/records" "$root/chains" && "$1" runner >"$root/runner" || exit 9
