@@ -28,6 +28,9 @@
 # told), rN kN (result as written, as kept), stop.N (N must not run on), forward (logger, teller),
 # spool, deadline.
 #
+# ANNEAL_CGROUPS and ANNEAL_BOOT in the environment are for tests; the commands that start us in
+# earnest (reach_command.c) make the environment from nothing.
+#
 # A task may cost one fork, setsid and the program.  So everything done for each task is done with
 # builtins, and whatever needs a program is done once a chain or when something is wrong.
 set -u
@@ -384,8 +387,8 @@ sum() { # PATH...: on descriptor 3 a letter a path, a line of stat for f and d, 
 
 # --- director --------------------------------------------------------------------------------
 
-tell() { # EVENT
-    { printf 'anneal: %s\n' "$*" >>events; } 2>/dev/null
+tell() { # EVENT.  If it finds no space it is still told; a later attach will say `lost`, never `done`.
+    printf 'anneal: %s\n' "$*" >>events
     printf 'anneal: %s\n' "$*" >&8
 }
 begin() { # N, in the process that becomes the program
@@ -409,7 +412,7 @@ step() { # N
     fi
     if [ -n "$limit" ]; then
         now
-        { printf '%s %s\n' "$1" $((cs + limit * 100)) >deadline; } 2>/dev/null
+        printf '%s %s\n' "$1" $((cs + limit * 100)) >deadline
     fi
     # Not in the background: there the shell would have it ignore INT and QUIT for good.
     (begin "$1") <"$in" 3>"r$1" >&7 2>&1 4<&- 7>&- 8>&-
@@ -440,13 +443,13 @@ outcome() { # N: what, why, bytes, note
     esac
     if [ -s "r$1" ]; then
         # A copy: whatever may still have the file open cannot change what was announced.
-        if { head -c $most_result "r$1" >"k$1"; } 2>/dev/null && bytes=$(wc -c <"k$1"); then
+        if head -c $most_result "r$1" >"k$1" && bytes=$(wc -c <"k$1"); then
             bytes=$((bytes))
             why=${why:-result}
         else
             what=full why=full bytes=0 note="no space for the result in $root"
         fi
-    elif [ "$st" = 0 ] && ! { printf '%4096s' '' >probe; } 2>/dev/null; then
+    elif [ "$st" = 0 ] && ! printf '%4096s' '' >probe; then
         # A result that it could not write, and did not notice, must not pass for none.
         what=full why=full note="no space for a result in $root"
     fi

@@ -89,13 +89,13 @@ static void on_answer(void *arg, const struct reach_answer *a)
     loop_stop(s->loop);
 }
 
-static void ask_done(struct seen *s, int rc, struct reach_ask *a, const char *want)
+static void ask_done(struct seen *s, int rc, struct reach_ask **a, const char *want)
 {
     if (!ok(rc == 0, "a question is asked"))
         return;
     scratch_run(s->loop);
     has_text(buf_str(&s->log).s, want, "and answered: %s", want);
-    reach_ask_free(a);
+    reach_ask_free(*a);
 }
 
 static void test_local(struct seen *s)
@@ -125,11 +125,11 @@ static void test_local(struct seen *s)
     follow(s, &later, 1);
     is_text(buf_str(&s->ends).s, "0=refused -1 [] 0.1.0.0;", "an earlier attempt is refused");
 
-    ask_done(s, reach_held(s->link, &s->options, on_answer, s, &a, &e), a, "3 0 1 0 0 ");
+    ask_done(s, reach_held(s->link, &s->options, on_answer, s, &a, &e), &a, "3 0 1 0 0 ");
     const char *chains[] = {first};
-    ask_done(s, reach_ack(s->link, &s->options, chains, 1, on_answer, s, &a, &e), a, "");
-    ask_done(s, reach_facts(s->link, &s->options, on_answer, s, &a, &e), a, "boot_id ");
-    ask_done(s, reach_stop(s->link, &s->options, 3, 1, 1, on_answer, s, &a, &e), a, "none\n");
+    ask_done(s, reach_ack(s->link, &s->options, chains, 1, on_answer, s, &a, &e), &a, "");
+    ask_done(s, reach_facts(s->link, &s->options, on_answer, s, &a, &e), &a, "boot_id ");
+    ask_done(s, reach_stop(s->link, &s->options, 3, 1, 1, on_answer, s, &a, &e), &a, "none\n");
     chains[0] = "0123";
     is_int(reach_ack(s->link, &s->options, chains, 1, on_answer, s, &a, &e), -ERR_INVALID,
            "what is no id never gets into a command");
@@ -146,7 +146,7 @@ static void test_runner_gone(struct seen *s)
     struct reach_ask *a = NULL;
     struct err e;
     unlink(path);
-    ask_done(s, reach_stop(s->link, &s->options, 99, 1, 1, on_answer, s, &a, &e), a, "none\n");
+    ask_done(s, reach_stop(s->link, &s->options, 99, 1, 1, on_answer, s, &a, &e), &a, "none\n");
 }
 
 /* The worker vanishes in mid-task; another one collects. */
