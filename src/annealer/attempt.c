@@ -289,14 +289,15 @@ void attempt_close(struct anneal *a, uint32_t id, enum outcome outcome, const st
     uint32_t follower = l->follower;
     bool passed = outcome == OUTCOME_OK && l->kind == LIVE_RUN && !(answer && answer->last);
     assert(l->kind == LIVE_RUN || l->kind == LIVE_WAIT || l->kind == LIVE_AHEAD);
+    if (l->kind == LIVE_AHEAD && outcome == OUTCOME_LOST) { /* it may have begun */
+        l->turn_ms = a->now_ms;
+        task->done_digest = 0;
+        task->flags |= TASKF_TRIED;
+    }
     row_emit(a, ROW_UPDATE, l, (uint8_t)outcome, answer);
     if (l->behind)
         task_changed(a, l->task); /* its row told what this one's did, while it was open */
     if (l->kind == LIVE_AHEAD) {
-        if (outcome == OUTCOME_LOST) { /* it may have begun */
-            task->done_digest = 0;
-            task->flags |= TASKF_TRIED;
-        }
         chain_unready(a, l->task);
         if (a->tasks[l->behind].live)
             a->lives.at[a->tasks[l->behind].live].follower = 0;

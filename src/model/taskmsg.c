@@ -33,6 +33,7 @@ enum {
     X(jig, STR, TASK, TASK)                                                                        \
     X(name, STR, TASK, 0)                                                                          \
     X(node, STR, TASK, 0)                                                                          \
+    X(access, STR, TASK, 0)                                                                        \
     X(address, STR, TASK, 0)                                                                       \
     X(key, STR, TASK, 0)                                                                           \
     X(params, STR, TASK, 0)                                                                        \

@@ -101,6 +101,7 @@ struct taskmsg {
     uint64_t seq;           /* RESULT: the worker's reply number, rising; ACK: all up to it */
     /* TASK */
     struct str jig, name, node, address; /* task name for people; node's name and first address */
+    struct str access;                   /* JSON text: how its node is reached; "": as usual */
     struct str key;                      /* the run's idempotency key, equal in all its attempts */
     struct str params, data;             /* JSON text */
     struct str under, over;              /* digests of documents, "" for none */

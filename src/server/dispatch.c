@@ -83,6 +83,7 @@ static bool task_message(struct server *s, struct data_look *look, struct arena 
                               .name = str_of(def->name),
                               .node = str_of(t.node ? s->inv.nodes.at[t.node].name : ""),
                               .address = t.node ? data_node_get(s, t.node)->address : str_of(""),
+                              .access = t.node ? data_node_get(s, t.node)->access : str_of(""),
                               .key = str_of(arena_printf(mem, "t%u-g%u", d->task, nr.generation)),
                               .params = params,
                               .data = parts.data,

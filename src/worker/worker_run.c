@@ -36,8 +36,8 @@ static void arena_return(struct worker *w, struct arena *a)
 /* Texts of a TASK, which must outlive the batch they came in. */
 static struct str *task_texts(struct taskmsg *m, size_t i)
 {
-    struct str *all[] = {&m->jig,  &m->name,  &m->node, &m->address, &m->key,   &m->params,
-                         &m->data, &m->under, &m->over, &m->tests,   &m->digest};
+    struct str *all[] = {&m->jig,    &m->name, &m->node,  &m->address, &m->access, &m->key,
+                         &m->params, &m->data, &m->under, &m->over,    &m->tests,  &m->digest};
     return i < sizeof all / sizeof all[0] ? all[i] : NULL;
 }
 
@@ -166,12 +166,14 @@ void runs_document_came(struct worker *w, struct document *d)
 /* What they were to see has changed: asked again, they get what there is now. */
 void runs_document_missing(struct worker *w, struct document *d)
 {
-    for (struct link *l = w->held.next, *next; l != &w->held; l = next) {
+    for (struct link *l = w->held.next; l != &w->held;) {
         struct run *r = LINK_OF(l, struct run, of_worker);
-        next = l->next;
-        if (r->documents[0] == d || r->documents[1] == d)
-            run_drop(r, r->life == LIFE_AHEAD ? OUTCOME_CANCELLED : OUTCOME_AGAIN,
-                     "what it was to see has changed before it was started");
+        l = l->next;
+        if (r->documents[0] != d && r->documents[1] != d)
+            continue;
+        run_drop(r, r->life == LIFE_AHEAD ? OUTCOME_CANCELLED : OUTCOME_AGAIN,
+                 "what it was to see has changed before it was started");
+        l = w->held.next; /* others may have gone with it */
     }
 }
 

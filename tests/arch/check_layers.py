@@ -25,6 +25,7 @@ MAY = {
     "queue": "base sys",
     "http": "base sys",
     "ssh": "base sys",
+    "reach": "base sys",
     "jig": "base sys model http",
     "worker": "base sys model queue jig",
     "server": "base sys model graph template catalog planner annealer store queue",
