@@ -136,6 +136,7 @@ static void handle(struct worker *w, struct str text)
     case TASKMSG_RESULT:
     case TASKMSG_LOG:
     case TASKMSG_FETCH:
+    case TASKMSG_SEEN:
     case TASKMSG_KIND_COUNT:
         log_line(LOG_WARN, "worker-message", LOGT("unexpected", taskmsg_kind_name(m.kind)));
         break;

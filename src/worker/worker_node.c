@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/log.h"
 #include "sys/fs.h"
 #include "worker/worker_i.h"
 
@@ -164,8 +163,8 @@ bool node_is_remote(const struct worker *w, const struct taskmsg *m, const struc
 
 static void on_host_key(void *arg, const char *name, const char *line)
 {
-    (void)arg;
-    log_line(LOG_INFO, "node.host-key", LOGT("node", name), LOGT("key", line));
+    worker_send(arg, &(struct taskmsg){
+                         .kind = TASKMSG_SEEN, .node = str_of(name), .host_key = str_of(line)});
 }
 
 static int pool_open(struct worker *w, struct err *e)
