@@ -131,29 +131,14 @@ static int leave_machine(struct err *e)
     return 0;
 }
 
-static void switch_ipv6_off(void)
-{
-    /* Hundreds of hosts on a bridge need not look for each other's IPv6 addresses.  A kernel
-     * without IPv6 does not have these files. */
-    static const char *const paths[] = {"/proc/sys/net/ipv6/conf/all/disable_ipv6",
-                                        "/proc/sys/net/ipv6/conf/default/disable_ipv6"};
-    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
-        int fd = open(paths[i], O_WRONLY | O_CLOEXEC);
-        if (fd >= 0) {
-            ssize_t put = write(fd, "1", 1);
-            (void)put;
-            close(fd);
-        }
-    }
-}
-
 static int make_network(const struct host_boot *b, struct err *e)
 {
     char go;
-    switch_ipv6_off();
     int fd = host_link_open(e), r = fd < 0 ? fd : host_link_set(fd, "lo", true, e);
     if (r == 0 && read(b->go_fd, &go, 1) != 1)
         r = err_set(e, ERR_FAILED, "the owner of the host is gone");
+    if (r == 0)
+        r = host_link_quiet(fd, "eth0", e);
     if (r == 0)
         r = host_link_add_address(fd, "eth0", &b->o->address, e);
     if (r == 0)

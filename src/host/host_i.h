@@ -70,6 +70,10 @@ int host_link_add_pair(int fd, const char *name, unsigned bridge, pid_t pid,
                        const uint8_t mac[HOST_MAC_BYTES], bool up, struct err *e);
 int host_link_remove(int fd, const char *name, struct err *e); /* one that is gone is fine */
 int host_link_set(int fd, const char *name, bool up, struct err *e);
+/* No IPv6 address by itself: hundreds of hosts on a bridge need not look for each other's.  Before
+ * it is set up.  (The switch disable_ipv6 does more, but its writers spin for the kernel's lock.)
+ */
+int host_link_quiet(int fd, const char *name, struct err *e);
 int host_link_add_address(int fd, const char *name, const struct host_address *a, struct err *e);
 int host_link_add_gateway(int fd, uint32_t gateway, struct err *e);
 

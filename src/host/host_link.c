@@ -146,6 +146,22 @@ int host_link_set(int fd, const char *name, bool up, struct err *e)
                : 0;
 }
 
+int host_link_quiet(int fd, const char *name, struct err *e)
+{
+    struct message m;
+    uint8_t none = IN6_ADDR_GEN_MODE_NONE;
+    (void)message_begin(&m, RTM_NEWLINK, 0, sizeof(struct ifinfomsg));
+    attribute(&m, IFLA_IFNAME, name, strlen(name) + 1);
+    struct rtattr *spec = attribute(&m, IFLA_AF_SPEC, NULL, 0);
+    struct rtattr *inet6 = attribute(&m, AF_INET6, NULL, 0);
+    attribute(&m, IFLA_INET6_ADDR_GEN_MODE, &none, sizeof none);
+    nest_end(&m, inet6);
+    nest_end(&m, spec);
+    int sys = message_send(fd, &m);
+    bool has_none = sys == EAFNOSUPPORT || sys == EOPNOTSUPP; /* a kernel without IPv6 */
+    return sys && !has_none ? err_sys(e, ERR_IO, sys, "cannot keep %s quiet", name) : 0;
+}
+
 int host_link_add_address(int fd, const char *name, const struct host_address *a, struct err *e)
 {
     struct message m;
