@@ -78,9 +78,9 @@ is "$(on h0004 hostname)" h0004 "and who has it keeps it"
 # The end.
 fleet enter sleep 1000 &
 until_true 20 grep -qs sleep /proc/$!/comm
+disown # or the shell would report its end
 fleet down
 ok $? "fleet down"
-wait $! 2>/dev/null
 is "$(processes_in "$work/namespaces")" 0 "no process is left in any of their namespaces"
 is "$(interfaces) $(mounts)" "$interfaces_before 0" "no interface, no mount"
 ok "$([ ! -e "$bed" ]; echo $?)" "no file"
