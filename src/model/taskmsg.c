@@ -41,6 +41,7 @@ enum {
     X(under, STR, TASK, 0)                                                                         \
     X(over, STR, TASK, 0)                                                                          \
     X(tests, STR, TASK, 0)                                                                         \
+    X(fence, U64, TASK, 0)                                                                         \
     X(followers, U32, TASK, 0)                                                                     \
     X(behind, U32, TASK, 0)                                                                        \
     X(no_op, BOOL, TASK, 0)                                                                        \

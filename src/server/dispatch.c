@@ -91,6 +91,7 @@ static bool task_message(struct server *s, struct data_look *look, struct arena 
                               .over = parts.over,
                               .tests = str_of(def->tests),
                               .behind = d->behind,
+                              .fence = s->run_no,
                               .no_op = def->no_op,
                               .timeout_ms = def->timeout_ms,
                               .grace_ms = STOP_GRACE_MS};

@@ -28,7 +28,7 @@ static void answer_now(struct worker *w, struct known *k, const struct taskmsg *
                              .outcome = outcome,
                              .exit_code = -1,
                              .text = str_of(text)};
-    answer_give(w, k, &result);
+    answer_give(w, k, &result, NULL);
 }
 
 /* <0, 0, >0 as the message is about an earlier run than the latest known, the same, a later one. */
