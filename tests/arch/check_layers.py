@@ -32,7 +32,8 @@ MAY = {
     "sim": "base model catalog graph planner annealer store server",
     "api": "base sys model server",
     "cli": "base sys model http sim catalog planner graph solver template",
-    "bin": "base sys model graph catalog planner annealer store queue jig worker server sim api cli http",
+    "host": "base sys",
+    "bin": "base sys model graph catalog planner annealer store queue jig worker server sim api cli http host",
 }
 # what the simulator may see of the server: the commit step and what surrounds it, nothing with a socket
 SIM_SEES = {"server/commit.h", "server/desire.h", "server/hook_round.h", "server/hook_store.h", "server/lease.h", "server/restore.h"}
