@@ -83,7 +83,7 @@ is "$(h 'systemctl start once; cat /root/once; systemctl is-active once' | xargs
 is "$(h 'systemctl restart once; cat /root/once' | xargs)" "1 2 1 2" "restart does it again"
 
 printf '[Service]\nExecStart=/no/such/program\n' | unit broken
-out=$(h 'systemctl start broken; echo $?')
+out=$(h 'systemctl start broken 2>&1; echo $?') # one stream: ssh keeps no order between two
 has "$out" "cannot execute /no/such/program" "a program that is not there is told"
 is "${out##*$'\n'}" 1 "and is a failure"
 printf '[Service]\nType=oneshot\nExecStart=/bin/false\n' | unit fails
