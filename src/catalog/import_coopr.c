@@ -358,7 +358,7 @@ static int coopr_refuse(const struct crow *x, struct err *e)
 int catalog_import_coopr(const struct catalog_source *source, struct catalog_import **ret_import,
                          struct err *e)
 {
-    static const char *const built_in[] = {"noop", "script", "test", "upload_file"};
+    static const char *const built_in[] = {"master_shell", "noop", "script", "test", "upload_file"};
     SCOPED(catalog_import) *out = xcalloc(1, sizeof *out);
     struct coopr o = {.x = {.out = out, .mem = &out->mem, .source = source}};
     int rc = 0;

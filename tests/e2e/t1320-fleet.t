@@ -9,7 +9,7 @@ n=10
 real=$bin
 serve_bed() { # OPTIONS: as start, in the controller's network
     : >"$work/log"
-    fleet enter "$real/anneald" --data-dir "$work/data" --listen 127.0.0.1:0 --set recover_grace=1s \
+    "$top/tests/bed/fleet" --dir "$bed" enter "$real/anneald" --data-dir "$work/data" --listen 127.0.0.1:0 --set recover_grace=1s \
         --set ssh_identity="$bed/key" --set ssh_kex=curve25519-sha256 "$@" >>"$work/log" 2>&1 &
     server_pid=$!
     until grep -q server.ready "$work/log"; do
@@ -74,7 +74,6 @@ anneal -q deployment bind system steps='*' --wait=60s >/dev/null; ok $? "six tas
 is "$(task_state "$(last)" sees)" "$n DONE" "all are done"
 id=$(task_id "$(last)" who | head -1)
 is "$(anneal task log "$id" | xargs)" "h0001 root h0001.t $(address h0001)" "on the host itself"
-sent=$(anneal task show "$id" -o json | jq -r .digest)
 is "$(fleet exec h0003 cat /root/words)" "$(printf '%s|' 'a b' "c'd\"e" '$HOME `id`' '*' $'\\ \n tail' '')" "arguments arrive as they were written"
 is "$(fleet exec h0003 cat /etc/steps/conf)" $'all of it\nuntouched: %s $x' "so does a file"
 is "$(fleet exec h0003 stat -c '%a %U' /etc/steps/conf)" "640 root" "with its mode"
@@ -83,13 +82,11 @@ is "$(fleet exec h0003 cat /root/sees | jq -c .data.port)" 8080 "what a task ret
 is "$(anneal noderole list --limit 100 -o json | jq '[.items[] | select(.role == "steps" and .state == "ACTIVE")] | length')" $n "and the noderoles are ACTIVE"
 attempts=$(anneal operation history "$(last)" --limit 1000 -o json | jq -r '[.items[] | select(.outcome != "ok")] | length')
 is "$attempts" 0 "nothing was tried twice"
-until_true 30 sh -c "[ -z \"\$(ls $(printf '%q' "$bed")/hosts.d/h0003/root/run/anneal/chains 2>/dev/null)\" ]"
-is "$(fleet exec h0003 sh -c 'ls /run/anneal/chains /run/anneal/records | grep -c .' 2>/dev/null)" "$(fleet exec h0003 sh -c 'ls /run/anneal/chains /run/anneal/records | grep -c .' 2>/dev/null)" "the node can be looked at"
 forgotten() { [ "$(fleet exec h0003 sh -c 'ls /run/anneal/chains | wc -l')" = 0 ]; }
 until_true 30 forgotten; ok $? "what was acknowledged the node forgets"
 anneal -q noderole rerun "$(anneal noderole list --limit 100 -o json | jq -r '.items[] | select(.role == "steps" and .node == "h0003.t") | .id')" --wait=30s >/dev/null
 id=$(task_id "$(last)" file)
-has "$(anneal task show "$id" -o json | jq -r '.attempts[-1].note // .attempts[-1].text // ""')" unchanged "a file that is as it should be is not written"
+has "$(anneal task attempts "$id" | tail -1)" unchanged "a file that is as it should be is not written"
 anneal -q deployment bind system here=h0001.t --wait=30s >/dev/null
 is "$(cat "$work/here" 2>/dev/null)" "$(hostname)" "master_shell stays with the server"
 
@@ -107,17 +104,18 @@ anneal -q task poke "$id"
 ran() { fleet exec "$1" grep -q . /root/marks; }
 until_true 30 ran h0002; ok $? "trusted again it runs"
 fleet exec h0002 touch /root/go
-until_true 30 sh -c "[ \"\$($(declare -f fleet anneal); real=$real bed=$bed; true)\" = '' ]"
 over() { [ "$(state_of "$1")" = "$2" ]; }
 until_true 30 over "$(last)" succeeded; ok $? "to its end"
 is "$(fleet exec h0002 cat /root/marks | xargs)" "1 after 2" "each task once"
 
-# --- a cable is pulled before, and in the middle
+# --- a cable is pulled
+stop && serve_bed; ok $? "a server that has no connection yet"
 fleet link h0004 down
 anneal -q deployment bind system slow=h0004.t >/dev/null
 op=$(last); id=$(task_id "$op" mark)
 until_true 40 waits "$id" "h0004\|10.77"; ok $? "a node that cannot be reached: the task waits, and why names it" "$(anneal why "task/$id")"
-is "$(anneal task show "$id" -o json | jq -r .state)" WAITING "it waits, and has not failed"
+waiting() { [ "$(anneal task show "$1" -o json | jq -r .state)" = WAITING ]; }
+until_true 40 waiting "$id"; ok $? "it waits, and has not failed"
 fleet link h0004 up
 anneal -q task poke "$id"
 until_true 40 ran h0004; ok $? "back again it runs"
@@ -132,7 +130,7 @@ crash
 serve_bed; ok $? "its server is killed and started again"
 again() { [ "$(fleet exec h0005 grep -c . /root/marks)" -ge 2 ]; }
 until_true 30 again; ok $? "it is begun anew"
-is "$(fleet exec h0005 sh -c 'pgrep -fc "[w]hile.*root/go"')" 1 "and the one before it was ended first"
+is "$(fleet exec h0005 ps -eo args= | grep -c 'chains/[0-9a-f]*/s1')" 1 "and the one before it was ended first"
 fleet exec h0005 touch /root/go
 until_true 30 over "$op" succeeded; ok $? "to its end"
 
