@@ -15,6 +15,7 @@ MAY = {
     "base": "",
     "sys": "base",
     "model": "base",
+    "plugin": "base model",
     "graph": "base",
     "solver": "base",
     "template": "base model",
@@ -24,12 +25,12 @@ MAY = {
     "store": "base sys model",
     "queue": "base sys",
     "http": "base sys",
-    "jig": "base sys model http",
+    "jig": "base sys model http plugin",
     "worker": "base sys model queue jig",
-    "server": "base sys model graph template catalog planner annealer store queue",
+    "server": "base sys model graph template catalog planner annealer store queue plugin",
     "sim": "base model catalog graph planner annealer store server",
     "api": "base sys model server",
-    "cli": "base sys model http sim catalog planner graph solver template",
+    "cli": "base sys model http sim catalog planner graph solver template plugin",
     "bin": "base sys model graph catalog planner annealer store queue jig worker server sim api cli http",
 }
 # what the simulator may see of the server: the commit step and what surrounds it, nothing with a socket
@@ -42,6 +43,7 @@ FACADES = {
     "catalog": {"catalog/catalog.h", "catalog/import.h", "catalog/kinds.h", "catalog/taskgraph.h"},
     "planner": {"planner/planner.h", "planner/layout.h", "planner/layout_phase.h", "planner/phase.h", "planner/phase_plan.h", "planner/phase_write.h", "planner/weave.h", "planner/weave_plan.h", "planner/weave_write.h"},
     "template": {"template/expr.h", "template/hook.h", "template/macro.h"},
+    "plugin": {"plugin/plugin.h", "plugin/plugin_lines.h", "plugin/plugin_versions.h"},
     "sim": {"sim/sim.h", "sim/sim_graph.h", "sim/sim_phase.h"},
 }
 BANNED = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|gets|strtok|strncpy|strncat|atoi|atol|atoll|alloca|system|popen)\s*\(")
