@@ -4,7 +4,7 @@
 
 #include "jig/jig_i.h"
 
-static const struct jig *const jigs[] = {&jig_callback, &jig_noop, &jig_script,
+static const struct jig *const jigs[] = {&jig_callback, &jig_noop, &jig_plugin, &jig_script,
                                          &jig_shell,    &jig_test, &jig_upload};
 
 const struct jig *jig_at(size_t i)

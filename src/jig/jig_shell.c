@@ -79,23 +79,6 @@ static int script_check(const struct value *params, struct err *e)
     return check_environment(value_get(params, "env"), e);
 }
 
-/* Keeps the last line that says something, for the text of a failure. */
-static void note_errors(struct jig_run *run, const char *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (p[i] != '\n') {
-            bool printable = (unsigned char)p[i] >= ' ' && p[i] != 0x7f;
-            if (run->line_n + 1 < sizeof run->line)
-                run->line[run->line_n++] = printable ? p[i] : ' ';
-            continue;
-        }
-        run->line[run->line_n] = '\0';
-        if (run->line[strspn(run->line, " ")])
-            memcpy(run->last_line, run->line, run->line_n + 1);
-        run->line_n = 0;
-    }
-}
-
 static void on_output(void *arg, int fd, const char *p, size_t n)
 {
     struct jig_run *run = arg;
@@ -104,7 +87,7 @@ static void on_output(void *arg, int fd, const char *p, size_t n)
         return;
     }
     if (fd == 2)
-        note_errors(run, p, n);
+        program_tail_note(&run->tail, p, n);
     run->env->log(run->env->ctx, fd, p, n);
 }
 
@@ -114,8 +97,7 @@ static void on_exit_of_runner(void *arg, const struct proc_exit *x)
     struct jig_result r;
     SCOPED_ARENA(mem);
     loop_timer_stop(run->kill_timer);
-    if (run->line_n)
-        note_errors(run, "\n", 1);
+    program_tail_end(&run->tail);
     shell_outcome_judge(run, x, &mem, &r);
     run->env->finish(run->env->ctx, &r);
 }
@@ -126,15 +108,13 @@ static void on_grace_over(void *arg)
     proc_signal(run->proc, SIGQUIT); /* the runner kills the whole tree and then ends itself */
 }
 
-static char *path_in(const struct jig_env *env, const char *dir, const struct task_request *req,
-                     const char *suffix)
+static char *scratch_path(const struct jig_env *env, const struct task_request *req,
+                          const char *suffix)
 {
     const struct taskmsg *m = req->msg;
     struct buf b = {0};
-    buf_printf(&b, "%s/%s/%" PRIu32, env->run_dir, dir, m->task);
-    if (suffix)
-        buf_printf(&b, ".%" PRIu32 ".%" PRIu32 ".%" PRIu32 "%s", m->attempt, m->ask, req->step,
-                   suffix);
+    buf_printf(&b, "%s/%s/%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32 "%s", env->run_dir,
+               JIG_SCRATCH_DIR, m->task, m->attempt, m->ask, req->step, suffix);
     return buf_take(&b, NULL);
 }
 
@@ -181,7 +161,7 @@ static int spawn_runner(struct jig_run *run, const struct task_request *req, str
 {
     SCOPED_ARENA(mem);
     SCOPED_BUF(input);
-    struct shell_words argv = {0}, envp = {0};
+    struct program_words argv = {0}, envp = {0};
     shell_words_argv(&argv, &mem, run, req);
     shell_words_env(&envp, &mem, run, req);
     shell_input_write(&input, req);
@@ -213,11 +193,11 @@ static int start_program(enum shell_form form, const struct jig_env *env,
     run->form = form;
     run->id = (struct run_record){
         .task = m->task, .attempt = m->attempt, .ask = m->ask, .step = req->step};
-    run->lock_path = path_in(env, JIG_LOCK_DIR, req, NULL);
-    run->result_path = path_in(env, JIG_SCRATCH_DIR, req, ".result");
+    run->lock_path = program_lock_path(env, m->task);
+    run->result_path = scratch_path(env, req, ".result");
     run->kill_timer = loop_timer_new(env->loop, on_grace_over, run);
     if (form == SHELL_SCRIPT) {
-        run->script_path = path_in(env, JIG_SCRATCH_DIR, req, ".sh");
+        run->script_path = scratch_path(env, req, ".sh");
         rc = write_script(run->script_path, value_as_str(value_get(req->params, "script")), e);
     }
     if (rc == 0)

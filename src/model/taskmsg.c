@@ -40,6 +40,8 @@ enum {
     X(under, STR, TASK, 0)                                                                         \
     X(over, STR, TASK, 0)                                                                          \
     X(tests, STR, TASK, 0)                                                                         \
+    X(fields, STR, TASK, 0)                                                                        \
+    X(secrets, STR, TASK, 0)                                                                       \
     X(no_op, BOOL, TASK, 0)                                                                        \
     X(digest, STR, TASK, 0)                                                                        \
     X(timeout_ms, U64, TASK, 0)                                                                    \
@@ -118,7 +120,8 @@ static void digest_part(struct digest_state *s, struct str part)
     digest_add(s, "", 1);
 }
 
-/* What a message does not have is not there: those without tests keep the digest they had. */
+/* What a message does not have is not there: those without tests keep the digest they had.  Secrets
+ * are left out on purpose: digests are shown, and whoever sees one could try guesses. */
 void taskmsg_digest(const struct taskmsg *m, char ret_hex[DIGEST_HEX])
 {
     const struct str parts[] = {m->params, m->data, m->under, m->over};
@@ -130,6 +133,10 @@ void taskmsg_digest(const struct taskmsg *m, char ret_hex[DIGEST_HEX])
         digest_part(&s, m->tests);
     if (m->no_op)
         digest_part(&s, str_of("no_op")); /* no JSON map, so never taken for tests */
+    if (m->fields.n) {
+        digest_part(&s, str_of("fields"));
+        digest_part(&s, m->fields);
+    }
     struct digest d = digest_end(&s);
     digest_hex(&d, ret_hex);
 }

@@ -101,6 +101,8 @@ struct taskmsg {
     struct str params, data;             /* JSON text */
     struct str under, over;              /* digests of documents, "" for none */
     struct str tests;    /* JSON text {pre, post}, each {cmd, timeout_ms, retries} */
+    struct str fields;   /* JSON text {type, provider, fields}: what was said to its provider */
+    struct str secrets;  /* JSON text {field: text}: sensitive ones; in no digest and no log */
     bool no_op;          /* nothing is to be changed, only told */
     struct str digest;   /* taskmsg_digest() of all these */
     uint64_t timeout_ms; /* 0: none */

@@ -5,15 +5,16 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "base/mask.h"
 #include "base/text.h"
 #include "plugin/plugin_lines.h"
 
 enum { LINES_DEPTH = 64, TEXT_SHOWN = 150, REMEDY_SHOWN = 80 };
 
-void plugin_lines_init(struct plugin_lines *l, struct arena *mem,
+void plugin_lines_init(struct plugin_lines *l, struct arena *mem, struct mask *mask,
                        void (*log)(void *ctx, struct str text), void *ctx)
 {
-    *l = (struct plugin_lines){.mem = mem, .log = log, .ctx = ctx};
+    *l = (struct plugin_lines){.mem = mem, .mask = mask, .log = log, .ctx = ctx};
 }
 
 void plugin_lines_done(struct plugin_lines *l)
@@ -58,7 +59,10 @@ static void stray(struct plugin_lines *l, const char *why)
     if (l->strays++ < LINES_STRAY_LOGGED) {
         SCOPED_BUF(b);
         buf_printf(&b, "plugin: line %u %s: ", l->number, why);
-        put_shown(&b, buf_str(&l->line), LINES_STRAY_SHOWN);
+        SCOPED_BUF(told);
+        if (l->mask)
+            mask_text(l->mask, buf_str(&l->line), &told);
+        put_shown(&b, buf_str(l->mask ? &told : &l->line), LINES_STRAY_SHOWN);
         buf_putc(&b, '\n');
         l->log(l->ctx, buf_str(&b));
     }
@@ -199,8 +203,11 @@ static void line_read(struct plugin_lines *l)
         stray(l, "is not JSON");
         return;
     }
+    bool named = l->mask && !mask_values(l->mask, &mem, v);
     const struct line_form *form = form_of(v);
-    if (!form)
+    if (named)
+        stray(l, "has a secret as the name of a value");
+    else if (!form)
         stray(l, "is not a map with one of log, progress, result, again and error");
     else if (form->answer && is_answered(l))
         stray(l, "is a second answer");

@@ -12,6 +12,7 @@
 #define PLUGIN_PLUGIN_LINES_H
 
 #include "base/err.h"
+#include "base/mask.h"
 #include "base/value.h"
 #include "model/taskmsg.h"
 
@@ -27,6 +28,7 @@ enum {
 
 struct plugin_lines {
     struct arena *mem;                       /* of the answer */
+    struct mask *mask;                       /* what must not be told; NULL: nothing */
     void (*log)(void *ctx, struct str text); /* one line, with its newline */
     void *ctx;
     struct buf line; /* that is being read */
@@ -39,7 +41,8 @@ struct plugin_lines {
     uint64_t again_ms;
     char text[LINES_TEXT_BYTES]; /* of its error, or what it waits for */
 };
-void plugin_lines_init(struct plugin_lines *l, struct arena *mem,
+/* Texts are masked before they are cut or kept: no part of a secret gets through. */
+void plugin_lines_init(struct plugin_lines *l, struct arena *mem, struct mask *mask,
                        void (*log)(void *ctx, struct str text), void *ctx);
 void plugin_lines_done(struct plugin_lines *l);
 /* False: it is to be ended. */

@@ -17,7 +17,7 @@ static struct plugin_verdict run(struct arena *mem, const uint8_t *data, size_t 
 {
     struct plugin_lines l;
     struct plugin_verdict v;
-    plugin_lines_init(&l, mem, log_line, log);
+    plugin_lines_init(&l, mem, NULL, log_line, log);
     for (size_t i = 0; i < size; i += piece) {
         size_t n = size - i < piece ? size - i : piece;
         char *exact = malloc(n);

@@ -23,7 +23,7 @@ static void talk_run(struct talk *t, struct str text, size_t piece, int status, 
     arena_init(&t->mem);
     t->log = (struct buf){0};
     t->on = true;
-    plugin_lines_init(&t->l, &t->mem, note_line, &t->log);
+    plugin_lines_init(&t->l, &t->mem, NULL, note_line, &t->log);
     for (size_t i = 0; i < text.n; i += piece)
         t->on = plugin_lines_feed(
             &t->l, (struct str){text.s + i, text.n - i < piece ? text.n - i : piece});
