@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "server/clusters.h"
 #include "server/data_i.h"
+#include "server/providers.h"
 
 enum {
     WORKER_GONE_MS = 15 * 1000,
@@ -92,6 +93,11 @@ static void send_task(struct server *s, struct data_look *look, struct arena *me
                         .no_op = def->no_op,
                         .timeout_ms = def->timeout_ms,
                         .grace_ms = STOP_GRACE_MS};
+    if (provider_send(s, d->task, mem, &m, &e) < 0) {
+        log_err(LOG_ERROR, "task.fields", &e);
+        refuse_task(s, d, e.text);
+        return;
+    }
     taskmsg_digest(&m, digest);
     m.digest = str_of(digest);
     send(s, &m);

@@ -198,7 +198,7 @@ static void end_with(struct run *r, const struct jig_result *res, const char *te
     snprintf(late, sizeof late, "ran longer than %llu ms%s%s",
              (unsigned long long)r->msg.timeout_ms, tested ? ", until its " : "",
              phase_name(result.phase));
-    result.text = str_of(result.outcome == OUTCOME_TIMEOUT ? late : text);
+    result.text = str_of(r->timed_out && result.outcome == OUTCOME_TIMEOUT ? late : text);
     give(r, &result);
     if (r->deadline)
         loop_timer_stop(r->deadline);

@@ -4,7 +4,7 @@
 
 #include "plugin/plugin.h"
 
-#define HEAD    "plugin: dirs\ntype: provider\nversion: '1.0'\nprotocol: 1\nexecutable: bin/dirs.py\n"
+#define HEAD    "plugin: dirs\ntype: provider\nversion: '1.0'\nprotocol: 1\nexecutable: bin/dirs\n"
 #define ACTIONS "actions: {create: {}}\n"
 
 static void whole(void)
@@ -30,7 +30,7 @@ static void whole(void)
         return;
     is_text(p->name.s, "dirs", "its name");
     is_int(p->kind, PLUGIN_PROVIDER, "its type");
-    ok(p->dry_run && str_is(p->executable, "bin/dirs.py") && str_is(p->dir, "/p/dirs"),
+    ok(p->dry_run && str_is(p->executable, "bin/dirs") && str_is(p->dir, "/p/dirs"),
        "its program");
     is_int(p->n_actions, 3, "its actions");
     const struct plugin_action *create = plugin_action_get(p, str_of("create"));
