@@ -227,7 +227,7 @@ CREATE TABLE task (
     weight INTEGER NOT NULL,
     span INTEGER NOT NULL,
     deps BLOB NOT NULL,
-    rule INTEGER NOT NULL CHECK (rule BETWEEN 0 AND 7),
+    rule INTEGER NOT NULL CHECK (rule & 127 BETWEEN 0 AND 7),
     noderole INTEGER NOT NULL,
     def INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 9 AND state <> 1),
@@ -253,6 +253,8 @@ CREATE TABLE attempt (
     started_ms INTEGER NOT NULL,
     started_wall_ms INTEGER NOT NULL,
     input INTEGER NOT NULL,
+    behind INTEGER NOT NULL,
+    turn_ms INTEGER NOT NULL,
     outcome INTEGER NOT NULL,
     flags INTEGER NOT NULL,
     asks INTEGER NOT NULL,
@@ -265,8 +267,8 @@ CREATE TABLE attempt (
 ) STRICT;
 -- Attempts that have not ended: what a restart must read, however long the history.
 CREATE INDEX attempt_open ON attempt (id) WHERE outcome = 255;
--- The history of an operation, in the order in which attempts started.
-CREATE INDEX attempt_operation ON attempt (operation, id);
+-- The history of an operation, in the order in which attempts started; not those sent ahead that never began.
+CREATE INDEX attempt_operation ON attempt (operation, id) WHERE behind = 0 OR turn_ms <> 0;
 
 -- How long tasks of a definition take; the id is drawn from its role, name and type.
 CREATE TABLE pace (

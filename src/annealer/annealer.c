@@ -86,6 +86,7 @@ void anneal_free(struct anneal *a)
     vec_done(&a->derive);
     vec_done(&a->walk);
     vec_done(&a->touched);
+    vec_done(&a->turns);
     vec_done(&a->late);
     buf_done(&a->row_mem);
     free(a);
@@ -185,6 +186,8 @@ int anneal_step(struct anneal *a, const struct event *ev, struct effects *fx, st
     int r = dispatch(a, ev, e);
     if (r >= 0) {
         timer_fire_due(a);
+        noderole_settle(a);
+        chain_turns(a);
         noderole_settle(a);
         operation_settle_all(a);
         noderole_settle(a); /* one that came to an end may have cancelled what was left */

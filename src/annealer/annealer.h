@@ -55,8 +55,10 @@ struct task_view {
     bool passive; /* nothing executes it, as things are */
     bool done;    /* it succeeded, and that still counts; or what did is kept by it */
     bool undone;  /* what it makes is taken back before it is tried again */
+    bool tried;   /* an attempt of it has begun, or may have */
     uint64_t started_ms, deadline_ms, wake_ms;
     bool superseded_runs; /* an older attempt is still running */
+    uint32_t behind; /* its attempt was sent ahead, to run behind this task; 0: not so, or begun */
 };
 struct noderole_view {
     uint32_t id, node, operation, first_task, n_tasks, cohort, generation, incarnation, run_count;
@@ -81,7 +83,7 @@ struct operation_view {
 };
 struct open_attempt {
     uint32_t task, attempt, asks;
-    bool waiting, stopping;
+    bool waiting, stopping, ahead;
 };
 struct pool_view {
     uint32_t id, size, taken, elsewhere, waiting;
@@ -172,7 +174,8 @@ enum why_rule {
     X(DONE, "done")                                                                                \
     X(NEEDED, "still-needed")                                                                      \
     X(TOLERANCE, "tolerance-exceeded")                                                             \
-    X(TOLERATED, "failure-tolerated")
+    X(TOLERATED, "failure-tolerated")                                                              \
+    X(AHEAD, "sent-ahead")
 #define X(id, text) WHY_##id,
     WHY_RULES(X)
 #undef X

@@ -22,6 +22,7 @@ enum {                         /* task.flags */
        TASKF_SETTLE = 1u << 0, /* in the settle list (derived) */
        TASKF_FIRST = 1u << 1,  /* waits for the parents of its noderole (derived; gate.c) */
        TASKF_RULE = 7u << 2,   /* enum task_rule; most are passive (passive.c) */
+       TASKF_TRIED = 1u << 5,  /* an attempt of it has begun, or may have */
 };
 enum { TASKF_RULE_SHIFT = 2 };
 struct task {
@@ -71,8 +72,9 @@ struct def {
     uint8_t repeat, hold, flags;
 };
 
-/* An open attempt, or a task asleep before its next try.  It holds slots, not the task. */
-enum live_kind { LIVE_FREE, LIVE_RUN, LIVE_WAIT, LIVE_BACKOFF };
+/* An open attempt, or a task asleep before its next try.  It holds slots, not the task.  AHEAD: a
+ * worker has it and will begin it by itself (chain.c); it holds nothing yet. */
+enum live_kind { LIVE_FREE, LIVE_RUN, LIVE_WAIT, LIVE_BACKOFF, LIVE_AHEAD };
 enum {                             /* live.flags; the first three are stored with the attempt */
        LIVEF_SUPERSEDED = 1u << 0, /* its result is history only */
        LIVEF_STOPPING = 1u << 1,   /* told to end */
@@ -82,11 +84,14 @@ enum {                             /* live.flags; the first three are stored wit
        LIVEF_WORKER = 1u << 5,     /* holds a worker slot (derived) */
        LIVEF_FROZEN =
            1u << 6, /* its node is unavailable: clocks stand still, times are what is left */
+       LIVEF_AHEAD = 1u << 7, /* AHEAD, for the row */
 };
-enum { LIVEF_STORED = 0x47 };
+enum { LIVEF_STORED = 0xc7 };
 struct live {
-    uint64_t started_ms, deadline_ms, wake_ms, input;
+    uint64_t started_ms, turn_ms, deadline_ms, wake_ms, input;
     uint32_t task, number, generation, node, asks;
+    uint32_t behind;     /* the task that it runs behind; 0: it was not sent ahead */
+    uint32_t follower;   /* the task sent ahead to run behind it; 0: none (derived) */
     uint32_t timer;      /* position in the heap + 1; 0: not armed */
     uint32_t next, prev; /* others of its node */
     uint8_t kind, flags;
@@ -227,6 +232,7 @@ struct anneal {
     VEC(uint32_t) walk;           /* of a loss */
     VEC(struct group_move) moves; /* of groups, not settled yet */
     VEC(uint32_t) touched;        /* operations that may have ended */
+    VEC(uint32_t) turns;          /* tasks sent ahead whose turn has come */
     struct loader *loader;        /* while rows come in */
     struct effects *fx;
     uint32_t epoch;
@@ -295,6 +301,7 @@ bool ripple_unchanged(struct anneal *a, uint32_t nr); /* early cut-off, if it ap
 void ripple_pass(struct anneal *a, uint32_t t);       /* a task of such a run, in its turn */
 uint64_t ripple_inputs(const struct anneal *a, uint32_t nr);
 uint64_t ripple_task_input(const struct anneal *a, uint32_t t);
+uint64_t ripple_input_from(const struct anneal *a, uint32_t t, uint64_t inputs);
 
 /* schedule.c */
 void schedule_enqueue(struct anneal *a, uint32_t t);
@@ -302,9 +309,11 @@ void schedule_run(struct anneal *a);                 /* grants every start that 
 void schedule_node(struct anneal *a, uint32_t node); /* its lanes may have opened */
 void schedule_pool(struct anneal *a, uint32_t pool);
 void schedule_jig(struct anneal *a, uint32_t jig);
-void schedule_op(struct anneal *a, uint32_t op); /* after a hold */
+void schedule_op(struct anneal *a, uint32_t op);    /* after a hold */
+void schedule_count(struct anneal *a, uint32_t op); /* a start: it was served */
 enum lane_kind schedule_home(const struct anneal *a, uint32_t t);
 bool schedule_lane_open(const struct anneal *a, uint32_t lane);
+bool schedule_may_start(const struct anneal *a, uint32_t t); /* nothing it needs is taken or shut */
 
 /* lane.c */
 uint32_t lane_find(struct anneal *a, enum lane_kind kind, uint32_t owner, uint32_t op);
@@ -340,6 +349,28 @@ uint32_t attempt_live_new(struct anneal *a);
 void attempt_row_changed(struct anneal *a, uint32_t live);
 /* Takes the slots that its kind and flags imply, when it is read back from its row. */
 void attempt_retake(struct anneal *a, uint32_t live);
+
+/* An open attempt that holds nothing yet, of a task that follows another one. */
+uint32_t attempt_ahead(struct anneal *a, uint32_t t, uint32_t behind, uint64_t input);
+/* Its turn has come: it holds a node's and a worker's slot from now on. */
+void attempt_turn(struct anneal *a, uint32_t live);
+void attempt_begin(struct anneal *a, uint32_t t); /* likewise, and its task runs */
+
+/* chain.c */
+void chain_extend(struct anneal *a, uint32_t t); /* t has just started: what can follow is sent */
+/* The attempt of a task has ended: what was sent to run behind it has its turn or will never begin.
+ */
+void chain_passed(struct anneal *a, uint32_t follower);
+void chain_drop(struct anneal *a, uint32_t follower, enum outcome outcome);
+void chain_withdraw(struct anneal *a, uint32_t follower); /* it is not wanted any more */
+void chain_turns(struct anneal *a);
+void chain_unready(struct anneal *a, uint32_t t); /* its attempt ahead is closed or not wanted */
+/* It will begin when its turn comes, and has nothing else to wait for then. */
+static inline bool chain_ahead(const struct anneal *a, uint32_t t)
+{
+    const struct live *l = &a->lives.at[a->tasks[t].live];
+    return a->tasks[t].live && l->kind == LIVE_AHEAD && !(l->flags & LIVEF_SUPERSEDED);
+}
 
 /* timer.c */
 void timer_arm(struct anneal *a, uint32_t live); /* by its kind, wake and deadline */

@@ -67,7 +67,9 @@ static void row_emit(struct anneal *a, enum row_verb verb, const struct live *l,
         .generation = l->generation,
         .operation = task_op(a, l->task),
         .started_ms = l->started_ms,
+        .turn_ms = l->turn_ms,
         .input = l->input,
+        .behind = l->behind,
         .outcome = outcome,
         .flags = l->flags & LIVEF_STORED,
         .asks = l->asks,
@@ -127,7 +129,7 @@ void attempt_retake(struct anneal *a, uint32_t id)
     attempt_list_on_node(a, id);
     if (l->kind == LIVE_RUN)
         worker_take(a, l);
-    if (l->kind == LIVE_RUN || a->defs.at[task->def].hold == HOLD_NODE)
+    if (l->kind == LIVE_RUN || (l->kind == LIVE_WAIT && a->defs.at[task->def].hold == HOLD_NODE))
         node_take(a, l);
     a->live_n++;
     a->ops.at[task_op(a, l->task)].live++;
@@ -184,6 +186,7 @@ void attempt_start(struct anneal *a, uint32_t t)
     task->live = id;
     /* From here on nobody can say that all is as the last success left it. */
     task->done_digest = 0;
+    task->flags |= TASKF_TRIED;
     attempt_list_on_node(a, id);
     worker_take(a, l);
     node_take(a, l);
@@ -195,9 +198,69 @@ void attempt_start(struct anneal *a, uint32_t t)
     timer_arm(a, id);
     row_emit(a, ROW_INSERT, l, ATTEMPT_OPEN, NULL);
     if (a->fx)
-        vec_push(&a->fx->sends, ((struct dispatch){t, l->number, 0}));
+        vec_push(&a->fx->sends, ((struct dispatch){t, l->number, 0, 0}));
     if (d->flags & DEF_F_TAKES_DOWN)
         nodes_went_away(a, nr->node, l->deadline_ms);
+    if (d->flags & DEF_F_CHAINS)
+        chain_extend(a, t);
+}
+
+uint32_t attempt_ahead(struct anneal *a, uint32_t t, uint32_t behind, uint64_t input)
+{
+    struct task *task = &a->tasks[t];
+    const struct noderole *nr = &a->noderoles.at[task->noderole];
+    uint32_t id = attempt_live_new(a);
+    struct live *l = &a->lives.at[id];
+    *l = (struct live){.kind = LIVE_AHEAD,
+                       .flags = LIVEF_AHEAD,
+                       .task = t,
+                       .number = ++task->attempt,
+                       .generation = nr->generation,
+                       .node = nr->node,
+                       .started_ms = a->now_ms,
+                       .behind = behind,
+                       .input = input};
+    task->live = id;
+    a->lives.at[a->tasks[behind].live].follower = t;
+    attempt_list_on_node(a, id);
+    a->live_n++;
+    a->ops.at[nr->op].live++;
+    if (task->span)
+        a->spans.at[task->span].live++;
+    row_emit(a, ROW_INSERT, l, ATTEMPT_OPEN, NULL);
+    if (a->fx)
+        vec_push(&a->fx->sends, ((struct dispatch){t, l->number, 0, behind}));
+    return id;
+}
+
+void attempt_turn(struct anneal *a, uint32_t id)
+{
+    struct live *l = &a->lives.at[id];
+    const struct def *d = &a->defs.at[a->tasks[l->task].def];
+    l->kind = LIVE_RUN;
+    l->flags &= (uint8_t)~LIVEF_AHEAD;
+    l->turn_ms = a->now_ms;
+    a->tasks[l->task].done_digest = 0;
+    a->tasks[l->task].flags |= TASKF_TRIED;
+    if (!(l->flags & LIVEF_STOPPING))
+        l->wake_ms = in_ms(a, l, ask_limit(a, d) - a->now_ms);
+    l->deadline_ms = in_ms(a, l,
+                           d->deadline_ms ? d->deadline_ms : a->opt.timeout_ms + d->timeout_ms);
+    worker_take(a, l);
+    node_take(a, l);
+    timer_arm(a, id);
+    row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, NULL);
+}
+
+void attempt_begin(struct anneal *a, uint32_t t)
+{
+    uint32_t id = a->tasks[t].live;
+    settle_inputs(a, a->tasks[t].noderole);
+    schedule_count(a, task_op(a, t));
+    attempt_turn(a, id);
+    task_go(a, t, TASKEV_START, REASON_NONE);
+    if (a->fx)
+        vec_push(&a->fx->turns, ((struct dispatch){t, a->lives.at[id].number, 0, 0}));
 }
 
 void attempt_ask(struct anneal *a, uint32_t t)
@@ -214,7 +277,7 @@ void attempt_ask(struct anneal *a, uint32_t t)
     timer_arm(a, id);
     row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, NULL);
     if (a->fx)
-        vec_push(&a->fx->sends, ((struct dispatch){t, l->number, l->asks}));
+        vec_push(&a->fx->sends, ((struct dispatch){t, l->number, l->asks, 0}));
 }
 
 void attempt_close(struct anneal *a, uint32_t id, enum outcome outcome, const struct event *answer)
@@ -223,8 +286,22 @@ void attempt_close(struct anneal *a, uint32_t id, enum outcome outcome, const st
     struct task *task = &a->tasks[l->task];
     uint32_t op = task_op(a, l->task), span = task->span;
     bool took_down = a->defs.at[task->def].flags & DEF_F_TAKES_DOWN;
-    assert(l->kind == LIVE_RUN || l->kind == LIVE_WAIT);
+    uint32_t follower = l->follower;
+    bool passed = outcome == OUTCOME_OK && l->kind == LIVE_RUN && !(answer && answer->last);
+    assert(l->kind == LIVE_RUN || l->kind == LIVE_WAIT || l->kind == LIVE_AHEAD);
+    if (l->kind == LIVE_AHEAD && outcome == OUTCOME_LOST) { /* it may have begun */
+        l->turn_ms = a->now_ms;
+        task->done_digest = 0;
+        task->flags |= TASKF_TRIED;
+    }
     row_emit(a, ROW_UPDATE, l, (uint8_t)outcome, answer);
+    if (l->behind)
+        task_changed(a, l->task); /* its row told what this one's did, while it was open */
+    if (l->kind == LIVE_AHEAD) {
+        chain_unready(a, l->task);
+        if (a->tasks[l->behind].live)
+            a->lives.at[a->tasks[l->behind].live].follower = 0;
+    }
     if (took_down)
         nodes_came_back(a, l->node);
     worker_give(a, l);
@@ -237,6 +314,10 @@ void attempt_close(struct anneal *a, uint32_t id, enum outcome outcome, const st
     if (span)
         a->spans.at[span].live--;
     attempt_live_free(a, id);
+    if (follower && passed)
+        chain_passed(a, follower);
+    else if (follower)
+        chain_drop(a, follower, outcome);
 }
 
 void attempt_backoff(struct anneal *a, uint32_t t, uint64_t until_ms)
@@ -273,22 +354,30 @@ void attempt_supersede(struct anneal *a, uint32_t t)
     } else if (l->kind == LIVE_WAIT) {
         attempt_close(a, id, OUTCOME_CANCELLED, NULL); /* nothing runs: it ends here */
     } else {
+        bool ahead = l->kind == LIVE_AHEAD;
+        uint32_t follower = l->follower;
         l->flags |= LIVEF_SUPERSEDED;
         row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, NULL);
+        if (ahead) {
+            chain_unready(a, t);
+            attempt_stop(a, id);
+        }
+        if (follower)
+            chain_withdraw(a, follower);
     }
 }
 
 void attempt_stop(struct anneal *a, uint32_t id)
 {
     struct live *l = &a->lives.at[id];
-    if (l->kind != LIVE_RUN || (l->flags & LIVEF_STOPPING))
+    if ((l->kind != LIVE_RUN && l->kind != LIVE_AHEAD) || (l->flags & LIVEF_STOPPING))
         return;
     l->flags |= LIVEF_STOPPING;
     l->wake_ms = in_ms(a, l, a->opt.stop_grace_ms);
     timer_arm(a, id);
     row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, NULL);
     if (a->fx)
-        vec_push(&a->fx->stops, ((struct dispatch){l->task, l->number, l->asks}));
+        vec_push(&a->fx->stops, ((struct dispatch){l->task, l->number, l->asks, 0}));
 }
 
 static uint64_t backoff_for(const struct def *d, uint32_t tries)
@@ -334,6 +423,7 @@ void attempt_lost(struct anneal *a, uint32_t id, enum reason why)
     struct live *l = &a->lives.at[id];
     uint32_t t = l->task, span = a->tasks[t].span;
     bool superseded = l->flags & LIVEF_SUPERSEDED, waiting = l->kind == LIVE_WAIT;
+    bool ahead = l->kind == LIVE_AHEAD; /* whether it began or not, its task has not */
     bool once = a->defs.at[a->tasks[t].def].repeat == REPEAT_ONCE;
     bool held = a->ops.at[task_op(a, t)].held;
     attempt_close(a, id, OUTCOME_LOST, NULL);
@@ -342,7 +432,7 @@ void attempt_lost(struct anneal *a, uint32_t id, enum reason why)
          * of. */
         if (task_fsm_next(a->task_state[t], TASKEV_FAIL) >= 0)
             fail_for_good(a, t, REASON_UNCERTAIN);
-    } else if (superseded) {
+    } else if (superseded || ahead) {
         task_settle_later(a, t);
     } else {
         task_go(a, t, held ? TASKEV_CANCEL : TASKEV_FAIL_RETRY, held ? REASON_CANCELLED : why);
@@ -379,7 +469,7 @@ void attempt_timer_fired(struct anneal *a, uint32_t id)
     if (l->kind == LIVE_BACKOFF) {
         attempt_unsleep(a, t);
         task_settle_later(a, t);
-    } else if (l->kind == LIVE_RUN) {
+    } else if (l->kind == LIVE_RUN || l->kind == LIVE_AHEAD) {
         if (l->flags & LIVEF_STOPPING)
             attempt_lost(a, id, REASON_DEADLINE);
         else
@@ -397,6 +487,8 @@ void attempt_timer_fired(struct anneal *a, uint32_t id)
 static void answer_not_yet(struct anneal *a, uint32_t id, uint64_t again_ms)
 {
     struct live *l = &a->lives.at[id];
+    uint32_t follower = l->follower;
+    l->follower = 0;
     l->kind = LIVE_WAIT;
     l->flags |= LIVEF_WAITING;
     l->flags &=
@@ -408,6 +500,8 @@ static void answer_not_yet(struct anneal *a, uint32_t id, uint64_t again_ms)
     task_go(a, l->task, TASKEV_NOT_YET, REASON_NONE);
     timer_arm(a, id);
     row_emit(a, ROW_UPDATE, l, ATTEMPT_OPEN, NULL);
+    if (follower)
+        chain_drop(a, follower, OUTCOME_CANCELLED);
 }
 
 static void answer_ok(struct anneal *a, uint32_t id, const struct event *ev)
@@ -432,6 +526,17 @@ static enum reason failure_reason(const struct event *ev)
                                           : REASON_EXIT;
 }
 
+/* Is this an answer of that attempt which counts?  One that is ahead can only say that it will not
+ * begin; what else it says has overtaken the answer of the one before it, and will be missed. */
+static bool attempt_answers(const struct live *l, const struct event *ev)
+{
+    bool is = l->number == ev->attempt && l->asks == ev->extra;
+    if (l->kind != LIVE_AHEAD)
+        return is && l->kind == LIVE_RUN;
+    return is && (ev->flag == OUTCOME_CANCELLED || ev->flag == OUTCOME_REFUSED ||
+                  ev->flag == OUTCOME_LOST);
+}
+
 int attempt_result(struct anneal *a, const struct event *ev, struct err *e)
 {
     if (!task_exists(a, ev->id) || ev->flag >= OUTCOME_COUNT || ev->phase >= PHASE_COUNT)
@@ -440,8 +545,8 @@ int attempt_result(struct anneal *a, const struct event *ev, struct err *e)
     struct live *l = &a->lives.at[id];
     enum outcome outcome = (enum outcome)ev->flag;
 #ifndef ANNEAL_DEFECT_GENERATION
-    bool live = id && l->kind == LIVE_RUN && l->number == ev->attempt && l->asks == ev->extra;
-    bool current = live && !(l->flags & LIVEF_SUPERSEDED);
+    bool live = id && attempt_answers(l, ev);
+    bool current = live && l->kind == LIVE_RUN && !(l->flags & LIVEF_SUPERSEDED);
 #else
     bool live = id && l->kind == LIVE_RUN;
     bool current = live && a->task_state[t] == TASK_RUNNING;

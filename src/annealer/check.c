@@ -27,9 +27,11 @@ static int check_attempt(const struct anneal *a, uint32_t t, struct sums *s, str
     const struct task *task = &a->tasks[t];
     enum task_state st = a->task_state[t];
     const struct live *l = &a->lives.at[task->live];
-    if (!l->timer && !(l->flags & LIVEF_FROZEN))
+    bool ahead = l->kind == LIVE_AHEAD;
+    if (!l->timer && !(l->flags & LIVEF_FROZEN) && (!ahead || (l->flags & LIVEF_STOPPING)))
         return broken(e, 8, "an attempt or back-off without a timer", t);
-    if (task_state_live(st) != (l->kind != LIVE_BACKOFF && !(l->flags & LIVEF_SUPERSEDED)))
+    if (task_state_live(st) !=
+        (l->kind != LIVE_BACKOFF && !ahead && !(l->flags & LIVEF_SUPERSEDED)))
         return broken(e, 3, "RUNNING or WAITING without exactly one live attempt", t);
     if (l->kind == LIVE_BACKOFF)
         return 0;
@@ -39,7 +41,11 @@ static int check_attempt(const struct anneal *a, uint32_t t, struct sums *s, str
         return broken(e, 3, "RUNNING, but its attempt does not run", t);
     if (st == TASK_WAITING && l->kind != LIVE_WAIT)
         return broken(e, 3, "WAITING, but its attempt does not wait", t);
-    if (l->deadline_ms == 0 && !(l->flags & LIVEF_FROZEN))
+    const struct live *before = &a->lives.at[ahead ? a->tasks[l->behind].live : 0];
+    if (ahead && (before->follower != t || before->node != l->node || before->kind == LIVE_WAIT ||
+                  (l->flags & (LIVEF_NODE | LIVEF_WORKER))))
+        return broken(e, 3, "an attempt ahead of nothing, or with slots of its own", t);
+    if (l->deadline_ms == 0 && !ahead && !(l->flags & LIVEF_FROZEN))
         return broken(e, 3, "an attempt without a deadline", t);
     if (l->kind == LIVE_RUN && !(l->flags & LIVEF_NODE))
         return broken(e, 2, "a running attempt without its node slot", t);
@@ -79,15 +85,15 @@ static int check_task(const struct anneal *a, uint32_t t, struct sums *s, struct
     unmet += gate_shuts(a, t);
     if (unmet != a->unmet[t])
         return broken(e, 5, "count of unmet dependencies", t);
-    if (st == TASK_READY && (unmet > 0 || task->live))
+    if (st == TASK_READY && (unmet > 0 || (task->live && !chain_ahead(a, t))))
         return broken(e, 5, "READY before what it depends on", t);
-    if (st == TASK_PENDING && unmet == 0 && !task->live)
+    if (st == TASK_PENDING && unmet == 0 && (!task->live || chain_ahead(a, t)))
         return broken(e, 8, "PENDING with nothing to wait for", t);
     if (st == TASK_DEP_FAILED && !task_dep_failed(a, t))
         return broken(e, 8, "DEP_FAILED, but nothing that it waits for has failed", t);
     if (task_passive(a, t) && check_passive(a, t) < 0)
         return broken(e, 5, "passive, and not as its rule says", t);
-    if (st == TASK_READY && !task->lane)
+    if (st == TASK_READY && !task->lane != chain_ahead(a, t))
         return broken(e, 8, "READY but queued nowhere", t);
     if (task->lane && a->lanes.at[task->lane].op != op)
         return broken(e, 8, "queued in another operation's lane", t);

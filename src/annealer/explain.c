@@ -58,6 +58,8 @@ static void why_pending(const struct anneal *a, uint32_t t, struct list *l)
     const struct live *live = &a->lives.at[a->tasks[t].live];
     if (a->tasks[t].live && live->kind == LIVE_BACKOFF)
         say(l, WHY_BACKOFF, ROWS_TASK, t, live->wake_ms);
+    else if (chain_ahead(a, t))
+        say(l, WHY_AHEAD, ROWS_TASK, live->behind, live->number);
     else if (a->tasks[t].live)
         say(l, WHY_SUPERSEDED, ROWS_TASK, t, live->number);
     why_waits(a, t, l);
@@ -111,6 +113,8 @@ static void why_not_started(const struct anneal *a, uint32_t t, struct list *l)
     }
     if (home != LANE_HOLDER && node->used >= node->slots) {
         uint32_t first = node->lives;
+        while (first && !(a->lives.at[first].flags & LIVEF_NODE))
+            first = a->lives.at[first].next;
         say(l, WHY_NODE_BUSY, first ? ROWS_TASK : ROWS_NODE,
             first ? a->lives.at[first].task : nr->node, node->used);
     }
@@ -130,7 +134,12 @@ size_t anneal_why_task(const struct anneal *a, uint32_t t, struct why *ret, size
     const struct live *live = &a->lives.at[a->tasks[t].live];
     switch ((enum task_state)a->task_state[t]) {
     case TASK_PENDING: why_pending(a, t, &l); break;
-    case TASK_READY: why_not_started(a, t, &l); break;
+    case TASK_READY:
+        if (chain_ahead(a, t))
+            say(&l, WHY_AHEAD, ROWS_TASK, live->behind, live->number);
+        else
+            why_not_started(a, t, &l);
+        break;
     case TASK_RUNNING: say(&l, WHY_RUNNING, ROWS_TASK, t, live->number); break;
     case TASK_WAITING:
         say(&l, WHY_WAITING, ROWS_TASK, t, live->wake_ms);

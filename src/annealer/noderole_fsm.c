@@ -167,6 +167,10 @@ static void settle_one(struct anneal *a, uint32_t t)
         passive_settle(a, t);
         return;
     }
+    if (a->task_state[t] == TASK_PENDING && a->unmet[t] == 0 && chain_ahead(a, t)) {
+        task_go(a, t, TASKEV_DEPS_MET, task->reason); /* its turn comes without its being queued */
+        return;
+    }
     if (a->task_state[t] != TASK_PENDING || a->unmet[t] > 0 || task->live) {
         if (passive_call_stale(a, t))
             passive_call_again(a, t);

@@ -70,10 +70,11 @@ static void die(struct anneal *a, uint32_t id)
     end_silence(a, n);
     n->away_until_ms = 0;
     set_alive(a, id, ALIVE_DEAD);
-    for (uint32_t l = n->lives, next; l; l = next) {
-        next = a->lives.at[l].next;
-        if (!(a->defs.at[a->tasks[a->lives.at[l].task].def].flags & DEF_F_OUTSIDE))
+    for (uint32_t l = n->lives; l;) {
+        bool inside = !(a->defs.at[a->tasks[a->lives.at[l].task].def].flags & DEF_F_OUTSIDE);
+        if (inside)
             attempt_lost(a, l, REASON_NODE_DEAD);
+        l = inside ? n->lives : a->lives.at[l].next; /* others were lost with it */
     }
     lose_all(a, id, REASON_NODE_DEAD);
     nodes_changed(a, id);
@@ -260,6 +261,9 @@ int nodes_event(struct anneal *a, const struct event *ev, struct err *e)
             return 0;
         n->available = ev->flag ? 1 : 0;
         nodes_changed(a, ev->id);
+        for (uint32_t l = n->lives; !n->available && l; l = a->lives.at[l].next)
+            if (a->lives.at[l].kind == LIVE_RUN)
+                chain_withdraw(a, a->lives.at[l].follower);
         freeze_clocks(a, ev->id, !n->available);
         schedule_node(a, ev->id);
         return 0;

@@ -249,8 +249,10 @@ static void hold(struct anneal *a, uint32_t op, bool abort)
                 task_go(a, t, TASKEV_CANCEL,
                         o->reason == REASON_TOLERANCE ? REASON_TOLERANCE : REASON_CANCELLED);
                 limits_span_settle(a, span);
-            } else if (a->task_state[t] == TASK_RUNNING && abort) {
-                attempt_stop(a, a->tasks[t].live);
+            } else if (a->task_state[t] == TASK_RUNNING) {
+                chain_withdraw(a, a->lives.at[a->tasks[t].live].follower);
+                if (abort)
+                    attempt_stop(a, a->tasks[t].live);
             }
         }
     }

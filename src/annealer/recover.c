@@ -78,10 +78,12 @@ static int load_noderole(struct anneal *a, const struct row_noderole *r, struct 
 
 static int load_task(struct anneal *a, const struct row_task *r, struct err *e)
 {
+    uint8_t rule = r->rule & (uint8_t)~ROW_TASK_TRIED;
+    uint8_t tried = (r->rule & ROW_TASK_TRIED) ? TASKF_TRIED : 0;
     if (r->id != a->task_end)
         return corrupt(e, "task", r->id, "an id is missing before it");
     if (r->noderole >= a->noderoles.n || r->def >= a->defs.n || r->span >= a->spans.n ||
-        r->state >= TASK_STATE_COUNT || r->rule >= TASK_RULE_COUNT || r->deps.n % sizeof(uint32_t))
+        r->state >= TASK_STATE_COUNT || rule >= TASK_RULE_COUNT || r->deps.n % sizeof(uint32_t))
         return corrupt(e, "task", r->id,
                        "its noderole, definition, span, rule or state does not exist");
     extend_tasks(a, 1);
@@ -94,7 +96,7 @@ static int load_task(struct anneal *a, const struct row_task *r, struct err *e)
                        .attempt = r->attempt,
                        .tries = (uint16_t)r->tries,
                        .reason = r->reason,
-                       .flags = (uint8_t)(r->rule << TASKF_RULE_SHIFT)};
+                       .flags = (uint8_t)(rule << TASKF_RULE_SHIFT) | tried};
     a->task_state[r->id] = r->state;
     vec_push(&a->loader->order_first, (uint32_t)a->loader->order.n);
     for (size_t i = 0; i < r->deps.n; i += sizeof(uint32_t)) {
@@ -113,24 +115,32 @@ static int load_attempt(struct anneal *a, const struct row_attempt *r, struct er
     if (!task_exists(a, t) || a->tasks[t].live || r->node >= a->nodes.n || task_passive(a, t))
         return corrupt(e, "attempt", r->id, "its task has another or does not exist");
     uint32_t id = attempt_live_new(a);
-    a->lives.at[id] = (struct live){.kind = (r->flags & LIVEF_WAITING) ? LIVE_WAIT : LIVE_RUN,
+    enum live_kind kind = (r->flags & LIVEF_AHEAD)     ? LIVE_AHEAD
+                          : (r->flags & LIVEF_WAITING) ? LIVE_WAIT
+                                                       : LIVE_RUN;
+    a->lives.at[id] = (struct live){.kind = (uint8_t)kind,
                                     .task = t,
                                     .number = (uint32_t)(r->id & ((1u << ATTEMPT_BITS) - 1)),
                                     .generation = r->generation,
                                     .node = r->node,
                                     .asks = r->asks,
                                     .started_ms = r->started_ms,
+                                    .turn_ms = r->turn_ms,
+                                    .behind = r->behind,
                                     .input = r->input,
                                     .wake_ms = r->wake_ms,
                                     .deadline_ms = r->deadline_ms,
                                     .flags = r->flags};
     a->tasks[t].live = id;
-    a->tasks[t].done_digest = 0; /* as when it started, which wrote only this row */
+    if (kind != LIVE_AHEAD) { /* as when it started, which wrote only this row */
+        a->tasks[t].done_digest = 0;
+        a->tasks[t].flags |= TASKF_TRIED;
+    }
     if (a->tasks[t].attempt < a->lives.at[id].number)
         a->tasks[t].attempt = a->lives.at[id].number;
-    if (!(r->flags &
-          LIVEF_SUPERSEDED)) { /* a start writes only this row: the state follows from it */
-        a->task_state[t] = a->lives.at[id].kind == LIVE_WAIT ? TASK_WAITING : TASK_RUNNING;
+    /* A start writes only this row: the state follows from it. */
+    if (kind != LIVE_AHEAD && !(r->flags & LIVEF_SUPERSEDED)) {
+        a->task_state[t] = kind == LIVE_WAIT ? TASK_WAITING : TASK_RUNNING;
         a->tasks[t].reason = REASON_NONE;
     }
     return 0;
@@ -327,7 +337,8 @@ static void count_unmet(struct anneal *a, uint32_t t)
 /* PENDING with nothing left to wait for is READY: the only state that is not stored. */
 static void make_ready(struct anneal *a, uint32_t t)
 {
-    if (a->task_state[t] != TASK_PENDING || a->unmet[t] > 0 || a->tasks[t].live)
+    bool ahead = chain_ahead(a, t);
+    if (a->task_state[t] != TASK_PENDING || a->unmet[t] > 0 || (a->tasks[t].live && !ahead))
         return;
     struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
     a->task_state[t] = TASK_READY;
@@ -336,7 +347,8 @@ static void make_ready(struct anneal *a, uint32_t t)
     a->ops.at[nr->op].counts[TASK_READY]++;
     a->totals_task[TASK_PENDING]--;
     a->totals_task[TASK_READY]++;
-    schedule_enqueue(a, t);
+    if (!ahead)
+        schedule_enqueue(a, t);
 }
 
 static void rebuild(struct anneal *a)
@@ -374,6 +386,8 @@ static void rebuild(struct anneal *a)
             continue;
         attempt_retake(a, id);
         struct live *l = &a->lives.at[id];
+        if (l->kind == LIVE_AHEAD)
+            a->lives.at[a->tasks[l->behind].live].follower = t;
         if (l->kind == LIVE_WAIT && l->wake_ms <= a->now_ms && !(l->flags & LIVEF_FROZEN))
             attempt_due(a, id);
         else
@@ -404,6 +418,22 @@ static int misplaced(struct err *e, uint32_t task, uint32_t noderole)
 {
     err_set(e, ERR_CORRUPT, "task %u: is not among those of noderole %u", task, noderole);
     return err_hint(e, "restore a backup with `anneal admin restore`");
+}
+
+/* What was sent ahead follows an attempt that is open. */
+static int check_ahead(const struct anneal *a, struct err *e)
+{
+    for (uint32_t t = 1; t < a->task_end; t++) {
+        const struct live *l = &a->lives.at[a->tasks[t].live];
+        if (!a->tasks[t].live || l->kind != LIVE_AHEAD)
+            continue;
+        uint8_t kind = LIVE_FREE;
+        if (task_exists(a, l->behind) && l->behind != t && a->tasks[l->behind].live)
+            kind = a->lives.at[a->tasks[l->behind].live].kind;
+        if (kind != LIVE_RUN && kind != LIVE_AHEAD)
+            return corrupt(e, "task", t, "was sent ahead, behind a task that does not run");
+    }
+    return 0;
 }
 
 static int check_spans(const struct anneal *a, struct err *e)
@@ -439,7 +469,7 @@ static int check_spans(const struct anneal *a, struct err *e)
         else if (task_passive(a, t) && (task_state_live(a->task_state[t]) ||
                                         a->task_state[t] == TASK_FAILED || a->tasks[t].live))
             return corrupt(e, "task", t, "is passive, and in a state that only running leads to");
-    return 0;
+    return check_ahead(a, e);
 }
 
 /* Rows that were cut off between two of them fit together, but not with what was counted. */

@@ -25,7 +25,7 @@ uint64_t ripple_inputs(const struct anneal *a, uint32_t id)
     return h;
 }
 
-static uint64_t task_input(const struct anneal *a, uint32_t t, uint64_t inputs)
+uint64_t ripple_input_from(const struct anneal *a, uint32_t t, uint64_t inputs)
 {
     const struct def *d = &a->defs.at[a->tasks[t].def];
     const struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
@@ -40,7 +40,7 @@ static uint64_t task_input(const struct anneal *a, uint32_t t, uint64_t inputs)
 
 uint64_t ripple_task_input(const struct anneal *a, uint32_t t)
 {
-    return task_input(a, t, a->noderoles.at[a->tasks[t].noderole].inputs);
+    return ripple_input_from(a, t, a->noderoles.at[a->tasks[t].noderole].inputs);
 }
 
 /* Would every task that runs see what it saw at its last success? */
@@ -58,7 +58,7 @@ static bool sees_the_same(const struct anneal *a, uint32_t id, uint64_t inputs)
         if (passive)
             continue;
         uint64_t done = a->tasks[t].done_digest; /* 0: it must run, whatever the role is */
-        if (done == 0 || (!destructive && done != task_input(a, t, inputs)))
+        if (done == 0 || (!destructive && done != ripple_input_from(a, t, inputs)))
             return false;
     }
     return true;

@@ -57,20 +57,21 @@ static void task_row(struct anneal *a, uint32_t id, struct row_task *r)
     uint32_t n;
     const uint32_t *deps = graph_in(&a->order, id, &n);
     bool asleep = t->live && a->lives.at[t->live].kind == LIVE_BACKOFF;
-    *r = (struct row_task){.id = id,
-                           .tenant = a->ops.at[task_op(a, id)].tenant,
-                           .realm = 1,
-                           .noderole = t->noderole,
-                           .def = t->def,
-                           .weight = t->weight,
-                           .span = t->span,
-                           .rule = (uint8_t)task_rule(a, id),
-                           .state = s == TASK_READY ? TASK_PENDING : s,
-                           .reason = t->reason,
-                           .attempt = t->attempt,
-                           .tries = t->tries,
-                           .wake_ms = asleep ? a->lives.at[t->live].wake_ms : 0,
-                           .done_digest = t->done_digest};
+    *r = (struct row_task){
+        .id = id,
+        .tenant = a->ops.at[task_op(a, id)].tenant,
+        .realm = 1,
+        .noderole = t->noderole,
+        .def = t->def,
+        .weight = t->weight,
+        .span = t->span,
+        .rule = (uint8_t)(task_rule(a, id) | ((t->flags & TASKF_TRIED) ? ROW_TASK_TRIED : 0)),
+        .state = s == TASK_READY ? TASK_PENDING : s,
+        .reason = t->reason,
+        .attempt = t->attempt,
+        .tries = t->tries,
+        .wake_ms = asleep ? a->lives.at[t->live].wake_ms : 0,
+        .done_digest = t->done_digest};
     r->deps = blob_of(a, deps, n);
 }
 
@@ -222,7 +223,9 @@ static void save_attempt(const struct anneal *a, struct buf *b, const struct liv
                               .node = l->node,
                               .generation = l->generation,
                               .started_ms = l->started_ms,
+                              .turn_ms = l->turn_ms,
                               .input = l->input,
+                              .behind = l->behind,
                               .outcome = ATTEMPT_OPEN,
                               .flags = l->flags & LIVEF_STORED,
                               .asks = l->asks,

@@ -50,6 +50,16 @@ bool schedule_lane_open(const struct anneal *a, uint32_t lane)
     }
 }
 
+bool schedule_may_start(const struct anneal *a, uint32_t t)
+{
+    const struct task *task = &a->tasks[t];
+    uint32_t node = a->noderoles.at[task->noderole].node;
+    return !a->ops.at[task_op(a, t)].held && a->capacity_used < a->capacity &&
+           (task->span == 0 || a->spans.at[task->span].held) &&
+           limits_jig_room(&a->jigs.at[a->defs.at[task->def].jig]) &&
+           schedule_node_open(a, &a->nodes.at[node], schedule_home(a, t));
+}
+
 static void list_op(struct anneal *a, uint32_t op)
 {
     struct op *o = &a->ops.at[op];
@@ -174,7 +184,7 @@ static void unlist(struct anneal *a, uint32_t op)
         }
 }
 
-static void count_service(struct anneal *a, uint32_t op)
+void schedule_count(struct anneal *a, uint32_t op)
 {
     struct op *o = &a->ops.at[op];
     struct tenant *tn = &a->tenants.at[o->tenant];
@@ -228,7 +238,7 @@ static void advance_head(struct anneal *a, uint32_t id, uint32_t t)
     } else {
         if (task->span && !held)
             free_from_pools(a, t);
-        count_service(a, op);
+        schedule_count(a, op);
         if (ask)
             attempt_ask(a, t);
         else

@@ -228,6 +228,8 @@ static void fail_with(struct anneal *a, uint32_t t)
     if (!passive_follows(a, t) && (task_op(a, t) == OPERATION_STANDING ||
                                    a->ops.at[task_op(a, t)].state != OPERATION_RUNNING))
         return;
+    if (a->tasks[t].live && a->lives.at[a->tasks[t].live].kind == LIVE_AHEAD)
+        attempt_supersede(a, t);
     attempt_unsleep(a, t);
     task_go(a, t, TASKEV_DEP_FAIL, REASON_DEPENDENCY);
     vec_push(&a->walk, t);

@@ -68,6 +68,8 @@ void timer_arm(struct anneal *a, uint32_t live)
     timer_disarm(a, live);
     if (l->flags & LIVEF_FROZEN)
         return;
+    if (l->kind == LIVE_AHEAD && !(l->flags & LIVEF_STOPPING))
+        return; /* what it follows has a timer */
 #ifdef ANNEAL_DEFECT_TIMER
     if (l->kind == LIVE_BACKOFF && l->task % 7 == 3)
         return;

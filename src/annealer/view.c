@@ -25,12 +25,14 @@ bool anneal_task(const struct anneal *a, uint32_t id, struct task_view *v)
                             .rule = (uint8_t)task_rule(a, id),
                             .passive = task_passive(a, id),
                             .done = t->done_digest != 0 || task_rule(a, id) == RULE_KEEP,
-                            .undone = a->defs.at[t->def].flags & DEF_F_UNDONE};
+                            .undone = a->defs.at[t->def].flags & DEF_F_UNDONE,
+                            .tried = t->flags & TASKF_TRIED};
     if (t->live) {
         const struct live *l = &a->lives.at[t->live];
-        v->started_ms = l->started_ms;
+        v->started_ms = l->turn_ms ? l->turn_ms : l->started_ms;
         v->deadline_ms = l->deadline_ms;
         v->wake_ms = l->kind == LIVE_RUN ? 0 : l->wake_ms;
+        v->behind = l->kind == LIVE_AHEAD ? l->behind : 0;
         v->asks = l->asks;
         v->superseded_runs = l->flags & LIVEF_SUPERSEDED;
     }
@@ -259,7 +261,8 @@ void anneal_each_open_attempt(const struct anneal *a,
                                        .attempt = l->number,
                                        .asks = l->asks,
                                        .waiting = l->kind == LIVE_WAIT,
-                                       .stopping = l->flags & LIVEF_STOPPING});
+                                       .stopping = l->flags & LIVEF_STOPPING,
+                                       .ahead = l->kind == LIVE_AHEAD});
     }
 }
 

@@ -34,6 +34,7 @@ static const struct field node_sheet[] = {
     {"admin", "admin", SHOW_TEXT, 0},
     {"slots", "slots", SHOW_TEXT, 0},
     {"addresses", "addresses", SHOW_LIST, 0},
+    {"access", "access", SHOW_MAP, 0},
     {"groups", "groups", SHOW_LIST, 0},
     {"labels", "labels", SHOW_MAP, 0},
     {"machine id", "machine_id", SHOW_TEXT, 0},
@@ -98,6 +99,21 @@ static int labels_put(struct cli *c, struct value *body, bool may_remove, struct
     return 0;
 }
 
+static int access_put(struct cli *c, struct value *body, struct err *e)
+{
+    const struct value *access = value_map(&c->mem), *patch;
+    const char *s;
+    for (size_t i = 0; (s = cli_option_at(c, "access", i)); i++) {
+        int rc = cli_assignment(c, s, &patch, e);
+        if (rc)
+            return rc;
+        access = value_merge(&c->mem, access, patch);
+    }
+    if (access->n)
+        value_set(&c->mem, body, "access", access);
+    return 0;
+}
+
 static bool list_holds(const struct value *list, const char *s)
 {
     for (uint32_t i = 0; list && i < list->n; i++)
@@ -151,6 +167,8 @@ static int node_body(struct cli *c, struct value *body, const struct value *curr
     int rc = switches_put(c, body, e);
     if (!rc)
         rc = labels_put(c, body, current != NULL, e);
+    if (!rc)
+        rc = access_put(c, body, e);
     if (rc)
         return rc;
     groups_put(c, body, current);

@@ -39,6 +39,9 @@ static const char classes[] = CLASSES(WORD_TEXT);
     MANY("label", "KEY=VALUE", KIND_TEXT, "set a label; may be repeated"), \
     MANY("group", "NAME", KIND_TEXT, "put it in a group; may be repeated"), \
     MANY("address", "ADDRESS", KIND_TEXT, "an address, the preferred one first; replaces all"), \
+    MANY("access", "KEY=VALUE", KIND_TEXT, \
+         "how it is reached: via, user, port, identity, jump, config, sudo, trust; null forgets; " \
+         "may be repeated"), \
     OPT("slots", "N", KIND_NUMBER, "how many tasks may run on it at once"), \
     FLAG("admin", 0, "it is an administrative node"), \
     FLAG("available", 0, "work may start on it"), \

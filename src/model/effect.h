@@ -17,6 +17,7 @@ struct change {    /* a row differs from what was last told; from == to: some ot
 };
 struct dispatch { /* send this attempt to a worker (again, if asks > 0) */
     uint32_t task, attempt, asks;
+    uint32_t behind; /* it is not to begin before this task, sent just before, has succeeded */
 };
 struct attempt_row {
     uint8_t verb; /* ROW_INSERT or ROW_UPDATE */
@@ -26,6 +27,7 @@ struct effects {
     VEC(struct change) changes;
     VEC(struct attempt_row) attempts;
     VEC(struct dispatch) sends;
+    VEC(struct dispatch) turns; /* sent ahead before, these have begun now */
     VEC(struct dispatch) stops; /* end these attempts */
     VEC(uint32_t) cones;        /* noderoles whose loss spread far */
     VEC(uint32_t) gained;       /* noderoles of which a need that slept counts from now on */

@@ -75,6 +75,8 @@ void event_write(struct buf *b, const struct event *ev)
     }
     if ((f & EVF_PHASE) && ev->phase)
         put_num(&w, "phase", ev->phase);
+    if ((f & EVF_LAST) && ev->last)
+        put_num(&w, "last", 1);
     if (f & EVF_OP)
         put_num(&w, "op", ev->op);
     if (f & EVF_IDS) {
@@ -150,6 +152,7 @@ int event_parse(struct arena *a, struct str json, struct event *ev, struct err *
     GET(EVF_EXTRA, extra, "extra", UINT32_MAX, true)
     GET(EVF_MS, ms, "ms", INT64_MAX, false)
     GET(EVF_PHASE, phase, "phase", UINT8_MAX, false)
+    GET(EVF_LAST, last, "last", 1, false)
     GET(EVF_OP, op, "op", UINT32_MAX, true)
 #undef GET
     if ((f & EVF_A) && r >= 0)

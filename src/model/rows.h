@@ -214,7 +214,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, weight, FIX)                                                                            \
     X(U32, span, FIX)                                                                              \
     X(BLOB, deps, FIX)                                                                             \
-    X(U8, rule, DYN) /* enum task_rule */                                                          \
+    X(U8, rule, DYN) /* enum task_rule; and ROW_TASK_TRIED */                                      \
     X(U32, noderole, DYN)                                                                          \
     X(U32, def, DYN)                                                                               \
     X(U8, state, DYN)                                                                              \
@@ -237,6 +237,8 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U64, started_ms, FIX)                                                                        \
     X(U64, started_wall_ms, FIX)                                                                   \
     X(U64, input, FIX)                                                                             \
+    X(U32, behind, FIX)  /* sent ahead, to run when this task has succeeded; 0: not so */          \
+    X(U64, turn_ms, DYN) /* when that was; 0: it has not been, or it was not sent ahead */         \
     X(U8, outcome, DYN)                                                                            \
     X(U8, flags, DYN)                                                                              \
     X(U32, asks, DYN)                                                                              \
@@ -471,12 +473,26 @@ struct row_document {
 struct row_span {
     ROW_SPAN(X)
 };
+enum { ROW_TASK_TRIED = 0x80 }; /* an attempt of it has begun, or may have */
 struct row_task {
     ROW_TASK(X)
 };
 struct row_attempt {
     ROW_ATTEMPT(X)
 };
+/* One that was sent ahead began when its turn came, if it did. */
+static inline bool attempt_began(const struct row_attempt *r)
+{
+    return r->behind == 0 || r->turn_ms > 0;
+}
+static inline uint64_t attempt_began_ms(const struct row_attempt *r)
+{
+    return r->turn_ms ? r->turn_ms : r->started_ms;
+}
+static inline uint64_t attempt_began_wall_ms(const struct row_attempt *r)
+{
+    return r->started_wall_ms + (attempt_began_ms(r) - r->started_ms);
+}
 struct row_pace {
     ROW_PACE(X)
 };

@@ -33,6 +33,7 @@ enum {
     X(jig, STR, TASK, TASK)                                                                        \
     X(name, STR, TASK, 0)                                                                          \
     X(node, STR, TASK, 0)                                                                          \
+    X(access, STR, TASK, 0)                                                                        \
     X(address, STR, TASK, 0)                                                                       \
     X(key, STR, TASK, 0)                                                                           \
     X(params, STR, TASK, 0)                                                                        \
@@ -42,6 +43,8 @@ enum {
     X(tests, STR, TASK, 0)                                                                         \
     X(fields, STR, TASK, 0)                                                                        \
     X(secrets, STR, TASK, 0)                                                                       \
+    X(followers, U32, TASK, 0)                                                                     \
+    X(behind, U32, TASK, 0)                                                                        \
     X(no_op, BOOL, TASK, 0)                                                                        \
     X(digest, STR, TASK, 0)                                                                        \
     X(timeout_ms, U64, TASK, 0)                                                                    \
@@ -54,6 +57,7 @@ enum {
     X(text, STR, RESULT, 0)                                                                        \
     X(returns, STR, RESULT, 0)                                                                     \
     X(gone, STR, RESULT, 0)                                                                        \
+    X(last, BOOL, RESULT, 0)                                                                       \
     X(truncated, BOOL, RESULT, 0)                                                                  \
     X(stream, STREAM, LOG, LOG)                                                                    \
     X(chunk, STR, LOG, LOG)                                                                        \

@@ -22,6 +22,10 @@
  * sees `under`, with `data` laid over it, with `over` laid over that, all three merged as JSON maps
  * are everywhere.  A worker asks once for each that it does not have.
  *
+ * Tasks of one node may be sent ahead: a TASK says which other one, sent just before it, it begins
+ * `behind`.  It begins when that has succeeded and returned nothing, without anybody being asked;
+ * otherwise it is forgotten, unanswered, and the RESULT before it says `last`.
+ *
  * A task may have tests, run before and after it in the same attempt; the result then says in which
  * phase the attempt ended.
  */
@@ -97,12 +101,15 @@ struct taskmsg {
     uint64_t seq;           /* RESULT: the worker's reply number, rising; ACK: all up to it */
     /* TASK */
     struct str jig, name, node, address; /* task name for people; node's name and first address */
+    struct str access;                   /* JSON text: how its node is reached; "": as usual */
     struct str key;                      /* the run's idempotency key, equal in all its attempts */
     struct str params, data;             /* JSON text */
     struct str under, over;              /* digests of documents, "" for none */
     struct str tests;    /* JSON text {pre, post}, each {cmd, timeout_ms, retries} */
     struct str fields;   /* JSON text {type, provider, fields}: what was said to its provider */
     struct str secrets;  /* JSON text {field: text}: sensitive ones; in no digest and no log */
+    uint32_t followers;  /* so many TASKs right behind this one begin behind it, or each other */
+    uint32_t behind;     /* begins when this task, sent just before, has succeeded; 0: at once */
     bool no_op;          /* nothing is to be changed, only told */
     struct str digest;   /* taskmsg_digest() of all these */
     uint64_t timeout_ms; /* 0: none */
@@ -116,6 +123,7 @@ struct taskmsg {
     struct str returns; /* JSON map: what it returned and had not been sent so; "" if nothing */
     struct str gone;    /* JSON list of paths, each a list of keys: what it was sent and, answering
                          * with a whole document, did not return */
+    bool last;          /* nothing that was sent to run behind it has begun, or will */
     bool truncated;
     /* LOG */
     uint8_t stream; /* 1 stdout, 2 stderr */

@@ -88,6 +88,13 @@ static void test_put(struct arena *a, struct value *tests, const char *which,
     value_set(a, tests, which, v);
 }
 
+void expand_chains(struct plan_def *d, const struct value *tests)
+{
+    uint8_t never = DEF_F_OUTSIDE | DEF_F_TAKES_DOWN | DEF_F_UNDONE;
+    if (!tests && d->repeat != REPEAT_ONCE && !(d->flags & never))
+        d->flags |= DEF_F_CHAINS;
+}
+
 const struct value *expand_tests(struct arena *a, const struct graph_test *pre,
                                  const struct graph_test *post)
 {
@@ -184,6 +191,7 @@ void expand_step_def(const struct catalog *cat, const struct catalog_role *role,
     json_write_canonical(
         &text, def_value(&mem, &d, j->name, j->implementation, t->params, tests, returns));
     d.digest = digest_64(text.data, text.len);
+    expand_chains(&d, tests); /* which follows from what the digest is of */
     d.body = def_body(a, j->implementation, t->params, tests, returns);
     *ret = d;
 }

@@ -36,6 +36,8 @@ void expand_step_def(const struct catalog *cat, const struct catalog_role *role,
                      const struct catalog_step *step, uint32_t jig, struct arena *a,
                      struct plan_def *ret);
 /* What a definition's body says of tests, as the worker reads it; NULL: there are none. */
+/* Says whether it may be sent ahead: not with tests, and not where doing it again does harm. */
+void expand_chains(struct plan_def *d, const struct value *tests);
 const struct value *expand_tests(struct arena *a, const struct graph_test *pre,
                                  const struct graph_test *post);
 const uint32_t *expand_refs(struct expansion *x); /* those collected, copied to the plan */

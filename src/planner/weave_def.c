@@ -127,6 +127,7 @@ static uint32_t def_make(struct laying *l, const struct graph_vertex *t, const s
     const struct value *tests = expand_tests(&mem, &t->test_pre, &t->test_post);
     if (tests)
         value_set(&mem, body, "tests", tests);
+    expand_chains(&d, tests);
     if (l->req->no_op)
         value_put_bool(&mem, body, "no_op", true);
     return def_ref(l, d, body);

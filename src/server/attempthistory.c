@@ -22,7 +22,7 @@ static int look(void *arg, enum row_table t, const void *row, struct err *e)
     const struct row_attempt *r = row;
     (void)t;
     (void)e;
-    if (w->wanted == 0 || r->number == w->wanted)
+    if ((w->wanted == 0 || r->number == w->wanted) && attempt_began(r))
         vec_push(&w->seen, r->id);
     w->id = r->number > w->wanted ? r->previous : 0;
     return 0;
@@ -95,7 +95,7 @@ int attempt_history_in(struct server *s, uint32_t task, uint32_t operation,
         int r = store_range(s->reader, ROWS_ATTEMPT, id, id, false, 1, take_row, &at, e);
         if (r < 0)
             return r;
-        if (at.id && at.operation == operation) {
+        if (at.id && at.operation == operation && attempt_began(&at)) {
             *ret_row = at;
             *ret_found = true;
             return 0;

@@ -26,7 +26,8 @@ struct chain {
 
 static uint64_t end_of(const struct row_attempt *r)
 {
-    return r->started_wall_ms + (r->ended_ms > r->started_ms ? r->ended_ms - r->started_ms : 0);
+    return attempt_began_wall_ms(r) +
+           (r->ended_ms > attempt_began_ms(r) ? r->ended_ms - attempt_began_ms(r) : 0);
 }
 
 static void offer(struct chain *c, const struct row_attempt *r)
@@ -124,8 +125,8 @@ int critical_find(struct server *s, uint32_t operation, struct critical *ret, st
                                e);
     while (rc >= 0 && c.best.id && ret->steps.n < STEPS_MOST) {
         struct row_attempt at = c.best;
-        vec_push(&ret->steps, ((struct critical_step){at.task, at.node, at.started_wall_ms,
-                                                      end_of(&at) - at.started_wall_ms}));
+        vec_push(&ret->steps, ((struct critical_step){at.task, at.node, attempt_began_wall_ms(&at),
+                                                      end_of(&at) - attempt_began_wall_ms(&at)}));
         rc = step_back(&c, &at, e);
     }
     turn_around(ret);

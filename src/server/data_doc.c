@@ -118,7 +118,7 @@ void data_layer_forget(struct server *s, uint32_t noderole)
  */
 static const struct value *facts_of(struct data *d, const struct inv_node *n)
 {
-    static const char *const hidden[] = {"note", "maintenance", "machine_id", "boot_id"};
+    static const char *const hidden[] = {"note", "maintenance", "machine_id", "boot_id", "access"};
     const struct value *body = n->body ? parse(d, str_of(n->body)) : NULL;
     struct value *facts = value_map(&d->parsed);
     value_put_text(&d->parsed, facts, "name", n->name);
@@ -131,6 +131,24 @@ static const struct value *facts_of(struct data *d, const struct inv_node *n)
             value_set(&d->parsed, facts, m->key, &m->v);
     }
     return facts;
+}
+
+/* What a worker is told of how to reach it. */
+static struct str access_of(struct data *d, const struct inv_node *n, const struct value *facts)
+{
+    const struct value *body = n->body ? parse(d, str_of(n->body)) : NULL;
+    const struct value *said = value_get(body, "access"),
+                       *addresses = value_get(facts, "addresses");
+    SCOPED_BUF(text);
+    if (!said && !addresses)
+        return str_of("");
+    struct value *all = value_map(&d->parsed);
+    if (addresses)
+        value_set(&d->parsed, all, "addresses", addresses);
+    for (uint32_t i = 0; value_is(said, VALUE_MAP) && i < said->n; i++)
+        value_set(&d->parsed, all, said->members[i].key, &said->members[i].v);
+    json_write_canonical(&text, all);
+    return (struct str){arena_strndup(&d->parsed, text.data, text.len), text.len};
 }
 
 const struct data_node *data_node_get(struct server *s, uint32_t node)
@@ -154,7 +172,8 @@ const struct data_node *data_node_get(struct server *s, uint32_t node)
         .made = true,
         .facts = facts,
         .text = {arena_strndup(&d->parsed, text.data, text.len), text.len},
-        .address = str_of(address ? address : arena_strdup(&d->parsed, n->name))};
+        .address = str_of(address ? address : arena_strdup(&d->parsed, n->name)),
+        .access = access_of(d, n, facts)};
     return made;
 }
 

@@ -35,6 +35,7 @@ struct data_node { /* what runs see of a node */
     bool made;
     const struct value *facts;
     struct str text, address; /* {"node": facts}; where to reach it */
+    struct str access;        /* JSON: how, with all its addresses; "": nothing is said of it */
 };
 struct data_lens { /* by the inventory's number */
     struct lens lens;

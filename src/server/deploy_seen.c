@@ -275,7 +275,7 @@ static void seen_set(struct server *s, struct kept *k, const struct value *seen)
 /* A task that had an attempt counts by how that ended, whatever it saw before. */
 static bool was_tried(const struct task_view *v)
 {
-    return v->rule == RULE_RUN && (v->state == TASK_DONE || v->attempt);
+    return v->rule == RULE_RUN && (v->state == TASK_DONE || v->tried);
 }
 
 /* Tasks move between the noderoles of a node as its groups change: whoever held one of these

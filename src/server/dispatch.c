@@ -51,21 +51,22 @@ static void refuse_task(struct server *s, const struct dispatch *d, const char *
         lease_hold(s->lease, d->task, d->attempt, server_now(s)); /* not now: it will be lost */
 }
 
-static void send_task(struct server *s, struct data_look *look, struct arena *mem,
-                      const struct dispatch *d)
+/* The message of an attempt, its texts in `mem`.  False: it is not to be sent. */
+static bool task_message(struct server *s, struct data_look *look, struct arena *mem,
+                         const struct dispatch *d, struct taskmsg *ret_m)
 {
     struct task_view t;
     struct noderole_view nr;
     if (!anneal_task(s->engine, d->task, &t) ||
         !anneal_attempt_open(s->engine, d->task, d->attempt))
-        return;                                               /* lost or stopped in the meantime */
+        return false;                                         /* lost or stopped in the meantime */
     if (!t.noderole || (t.superseded_runs && d->asks == 0)) { /* nobody wants what it would do */
         refuse_task(s, d, "it was replaced before it was sent");
-        return;
+        return false;
     }
     anneal_noderole(s->engine, t.noderole, &nr);
     const struct inv_def *def = &s->inv.defs.at[t.def];
-    char key[64], digest[DIGEST_HEX];
+    char digest[DIGEST_HEX];
     struct data_parts parts;
     struct str params = str_of(def->params);
     struct err e;
@@ -73,36 +74,55 @@ static void send_task(struct server *s, struct data_look *look, struct arena *me
         cluster_call_params(s, d->task, mem, &params, &e) < 0) {
         log_err(LOG_ERROR, "task.data", &e);
         refuse_task(s, d, e.text);
-        return;
+        return false;
     }
-    snprintf(key, sizeof key, "t%u-g%u", d->task, nr.generation);
-    struct taskmsg m = {.kind = TASKMSG_TASK,
-                        .task = d->task,
-                        .attempt = d->attempt,
-                        .ask = d->asks,
-                        .jig = str_of(def->type),
-                        .name = str_of(def->name),
-                        .node = str_of(t.node ? s->inv.nodes.at[t.node].name : ""),
-                        .address = t.node ? data_node_get(s, t.node)->address : str_of(""),
-                        .key = str_of(key),
-                        .params = params,
-                        .data = parts.data,
-                        .under = parts.under,
-                        .over = parts.over,
-                        .tests = str_of(def->tests),
-                        .no_op = def->no_op,
-                        .timeout_ms = def->timeout_ms,
-                        .grace_ms = STOP_GRACE_MS};
-    if (provider_send(s, d->task, mem, &m, &e) < 0) {
+    *ret_m = (struct taskmsg){.kind = TASKMSG_TASK,
+                              .task = d->task,
+                              .attempt = d->attempt,
+                              .ask = d->asks,
+                              .jig = str_of(def->type),
+                              .name = str_of(def->name),
+                              .node = str_of(t.node ? s->inv.nodes.at[t.node].name : ""),
+                              .address = t.node ? data_node_get(s, t.node)->address : str_of(""),
+                              .access = t.node ? data_node_get(s, t.node)->access : str_of(""),
+                              .key = str_of(arena_printf(mem, "t%u-g%u", d->task, nr.generation)),
+                              .params = params,
+                              .data = parts.data,
+                              .under = parts.under,
+                              .over = parts.over,
+                              .tests = str_of(def->tests),
+                              .behind = d->behind,
+                              .no_op = def->no_op,
+                              .timeout_ms = def->timeout_ms,
+                              .grace_ms = STOP_GRACE_MS};
+    if (provider_send(s, d->task, mem, ret_m, &e) < 0) {
         log_err(LOG_ERROR, "task.fields", &e);
         refuse_task(s, d, e.text);
-        return;
+        return false;
     }
-    taskmsg_digest(&m, digest);
-    m.digest = str_of(digest);
-    send(s, &m);
-    lease_hold(s->lease, d->task, d->attempt, server_now(s));
-    s->dispatched++;
+    taskmsg_digest(ret_m, digest);
+    ret_m->digest = str_of(arena_strdup(mem, digest));
+    return true;
+}
+
+/* A start, and what was sent ahead to begin behind it: as far as all of it can be told, in one go.
+ * How many of `d` that was. */
+static size_t send_chain(struct server *s, struct data_look *look, struct arena *mem,
+                         const struct dispatch *d, size_t n)
+{
+    size_t all = 1, good = 0;
+    while (all < n && d[all].behind)
+        all++;
+    struct taskmsg *m = arena_new(mem, struct taskmsg, all);
+    while (good < all && task_message(s, look, mem, &d[good], &m[good]))
+        good++;
+    for (size_t i = 0; i < good; i++) {
+        m[i].followers = i == 0 ? (uint32_t)good - 1 : 0;
+        send(s, &m[i]);
+        lease_hold(s->lease, m[i].task, m[i].attempt, server_now(s));
+        s->dispatched++;
+    }
+    return all;
 }
 
 static void acknowledge(struct server *s, uint64_t seq)
@@ -120,10 +140,14 @@ void dispatch_group(struct server *s, const struct group *g)
     data_look_begin(&look, s);
     acknowledge(s, s->ack_flying);
     s->ack_flying = 0;
-    for (size_t i = 0; i < g->sends.n; i++) {
-        send_task(s, &look, &mem, &g->sends.at[i]);
-        if (i % BATCH == BATCH - 1)
+    for (size_t i = 0, sent = 0; i < g->sends.n;) {
+        size_t n = send_chain(s, &look, &mem, &g->sends.at[i], g->sends.n - i);
+        i += n;
+        sent += n;
+        if (sent >= BATCH) {
             arena_reset(&mem);
+            sent = 0;
+        }
     }
     for (size_t i = 0; i < g->stops.n; i++)
         send(s, &(struct taskmsg){.kind = TASKMSG_CANCEL,
@@ -154,7 +178,8 @@ static int on_result(struct server *s, const struct taskmsg *m)
                        .flag = (uint8_t)m->outcome,
                        .phase = (uint8_t)m->phase,
                        .exit_code = m->exit_code,
-                       .ms = m->again_ms};
+                       .ms = m->again_ms,
+                       .last = m->last};
     if (server_writable(s, &e) < 0)
         return -1;
     struct commit_note note = server_note(NULL, NULL);

@@ -92,10 +92,10 @@ static struct value *attempt_item(const struct history *h, const struct row_atte
     struct arena *a = h->call->mem;
     struct value *v = item_of(h, r->task, r->node);
     bool open = r->outcome == ATTEMPT_OPEN;
-    uint64_t ran_ms = r->ended_ms > r->started_ms ? r->ended_ms - r->started_ms : 0;
+    uint64_t ran_ms = r->ended_ms > attempt_began_ms(r) ? r->ended_ms - attempt_began_ms(r) : 0;
     value_put_int(a, v, "number", r->number);
-    value_put_text(a, v, "started_at", view_time(a, r->started_wall_ms));
-    value_put_text(a, v, "ended_at", open ? NULL : view_time(a, r->started_wall_ms + ran_ms));
+    value_put_text(a, v, "started_at", view_time(a, attempt_began_wall_ms(r)));
+    value_put_text(a, v, "ended_at", open ? NULL : view_time(a, attempt_began_wall_ms(r) + ran_ms));
     value_set(a, v, "ran_ms", open ? value_null(a) : value_int(a, (int64_t)ran_ms));
     value_put_text(a, v, "outcome", open ? "open" : outcome_name((enum outcome)r->outcome));
     value_set(a, v, "exit_code", open ? value_null(a) : value_int(a, r->exit_code));

@@ -43,8 +43,9 @@ static struct value *bar_of(struct timeline *t, const struct row_attempt *r)
 {
     struct value *v = value_map(t->mem);
     bool open = r->outcome == ATTEMPT_OPEN;
-    int64_t start = since(t->from_ms, r->started_wall_ms);
-    int64_t ran = r->ended_ms > r->started_ms ? (int64_t)(r->ended_ms - r->started_ms) : 0;
+    int64_t start = since(t->from_ms, attempt_began_wall_ms(r));
+    int64_t ran = r->ended_ms > attempt_began_ms(r) ? (int64_t)(r->ended_ms - attempt_began_ms(r))
+                                                    : 0;
     value_put_int(t->mem, v, "task", r->task);
     value_put_text(t->mem, v, "name", view_task_name(t->server, r->task));
     value_put_int(t->mem, v, "attempt", r->number);

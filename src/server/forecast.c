@@ -25,7 +25,7 @@ static void learn(struct server *s, const struct row_attempt *r)
     struct row_pace row;
     uint32_t task = (uint32_t)(r->id >> ATTEMPT_BITS);
     uint64_t key = anneal_task(s->engine, task, &v) && v.noderole ? def_key(s, v.def) : 0;
-    uint64_t ran_ms = r->ended_ms > r->started_ms ? r->ended_ms - r->started_ms : 0;
+    uint64_t ran_ms = r->ended_ms > attempt_began_ms(r) ? r->ended_ms - attempt_began_ms(r) : 0;
     if (key && pace_learn(s->pace, key, ran_ms * US_PER_MS, &row))
         commit_row(s->commit, ROWS_PACE, ROW_PUT, &row);
 }

@@ -12,9 +12,9 @@
 #include "server/server_i.h"
 
 /* Fields of the body, as they are in requests and replies. */
-static const char *const body_fields[] = {"labels",      "groups",          "addresses",  "facts",
-                                          "note",        "admin",           "machine_id", "boot_id",
-                                          "maintenance", "boot_environment"};
+static const char *const body_fields[] = {
+    "labels",  "groups",      "addresses",        "facts", "note", "admin", "machine_id",
+    "boot_id", "maintenance", "boot_environment", "access"};
 
 int node_body_check(const struct value *request, struct err *e)
 {

@@ -64,6 +64,7 @@ struct value *view_node(struct server *s, struct arena *a, uint32_t id)
     value_set(a, v, "labels", field(a, body, "labels", VALUE_MAP));
     value_set(a, v, "groups", field(a, body, "groups", VALUE_LIST));
     value_set(a, v, "addresses", field(a, body, "addresses", VALUE_LIST));
+    value_set(a, v, "access", field(a, body, "access", VALUE_MAP));
     value_put_text(a, v, "machine_id", value_as_text(value_get(body, "machine_id"), NULL));
     value_put_text(a, v, "boot_id", value_as_text(value_get(body, "boot_id"), NULL));
     value_set(a, v, "facts", field(a, body, "facts", VALUE_MAP));

@@ -87,7 +87,7 @@ struct value *view_attempt(struct server *s, struct arena *a, const struct row_a
 {
     struct value *v = value_map(a);
     bool open = r->outcome == ATTEMPT_OPEN;
-    uint64_t ran_ms = r->ended_ms > r->started_ms ? r->ended_ms - r->started_ms : 0;
+    uint64_t ran_ms = r->ended_ms > attempt_began_ms(r) ? r->ended_ms - attempt_began_ms(r) : 0;
 
     value_put_int(a, v, "task", r->task);
     value_put_int(a, v, "number", r->number);
@@ -96,9 +96,9 @@ struct value *view_attempt(struct server *s, struct arena *a, const struct row_a
     value_put_text(a, v, "outcome", open ? "open" : outcome_name((enum outcome)r->outcome));
     value_put_text(a, v, "phase", phase_name((enum phase)r->phase));
     value_set(a, v, "exit_code", open ? value_null(a) : value_int(a, r->exit_code));
-    value_put_text(a, v, "started_at", view_time(a, r->started_wall_ms));
+    value_put_text(a, v, "started_at", view_time(a, attempt_began_wall_ms(r)));
     /* From its own start: the engine's clock stood still while no server ran. */
-    value_put_text(a, v, "ended_at", open ? NULL : view_time(a, r->started_wall_ms + ran_ms));
+    value_put_text(a, v, "ended_at", open ? NULL : view_time(a, attempt_began_wall_ms(r) + ran_ms));
     value_put_int(a, v, "asks", r->asks);
     value_set(a, v, "note", r->note.n ? value_str(a, r->note) : value_null(a));
     value_put_bool(a, v, "superseded", r->flags & ATTEMPT_SUPERSEDED);

@@ -395,6 +395,11 @@ static void tell(struct why_answer *w, const struct why *y, struct told *t)
         t->remedy = arena_printf(w->mem, "anneal task resolve %u done|failed|again", y->id);
         break;
     case WHY_TOLERANCE: tell_tolerance(w, y, t); break;
+    case WHY_AHEAD:
+        t->text = arena_printf(w->mem, "it was sent ahead, and begins on its node behind %s",
+                               task_words(w, y->id));
+        t->remedy = command(w, "why task", y->id);
+        break;
     case WHY_TOLERATED:
         t->text = arena_printf(w->mem, "%s failed, which its definition allows",
                                task_words(w, y->id));

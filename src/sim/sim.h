@@ -88,6 +88,7 @@ struct sim_options { /* 0: drawn from the seed */
     X(stale)                                                                                       \
     X(refused)                                                                                     \
     X(starts)                                                                                      \
+    X(ahead)                                                                                       \
     X(asks)                                                                                        \
     X(groups)                                                                                      \
     X(slices)                                                                                      \

@@ -48,8 +48,8 @@ static void check_overtaken(struct sim *s, const struct start *t, uint32_t u)
 {
     struct task_view v;
     anneal_task(s->server.engine, u, &v);
-    if (v.state != TASK_READY || v.operation != t->v.operation || u == t->v.id)
-        return;
+    if (v.state != TASK_READY || v.behind || v.operation != t->v.operation || u == t->v.id)
+        return; /* what was sent ahead has its place already */
     struct start other = start_of(s, u);
     if (other.def->jig != t->def->jig || !goes_before(&other, t))
         return;
@@ -298,7 +298,19 @@ static void check_success(struct sim *s, uint32_t id)
     }
 }
 
-static void check_start(struct sim *s, const struct effects *fx, const struct dispatch *d)
+/* Sent before its time: only what may be repeated, and only on the same node. */
+static void check_ahead(struct sim *s, const struct dispatch *d)
+{
+    struct start t = start_of(s, d->task), before = start_of(s, d->behind);
+    s->report->ahead++;
+    if (t.v.node != before.v.node || t.v.passive || t.def->repeat == REPEAT_ONCE ||
+        (t.def->flags & (DEF_F_OUTSIDE | DEF_F_TAKES_DOWN)))
+        sim_fail(s, "task %u was sent ahead, behind task %u", d->task, d->behind);
+}
+
+/* picked: it had its turn among all that could start; else it was sent ahead before. */
+static void check_start(struct sim *s, const struct effects *fx, const struct dispatch *d,
+                        bool picked)
 {
     struct start t = start_of(s, d->task);
     if (t.v.passive)
@@ -314,7 +326,8 @@ static void check_start(struct sim *s, const struct effects *fx, const struct di
     }
     s->report->starts++;
     check_dependencies(s, d->task, t.v.noderole);
-    check_order_of_starts(s, &t);
+    if (picked)
+        check_order_of_starts(s, &t);
 }
 
 static void check_span_taken(struct sim *s, uint32_t span)
@@ -486,7 +499,12 @@ void sim_check_step(struct sim *s, const struct event *ev, const struct effects 
         if (fx->changes.at[i].table == ROWS_TASK && fx->changes.at[i].from != fx->changes.at[i].to)
             note_half_done(s, &fx->changes.at[i]);
     for (size_t i = 0; i < fx->sends.n; i++)
-        check_start(s, fx, &fx->sends.at[i]);
+        if (fx->sends.at[i].behind)
+            check_ahead(s, &fx->sends.at[i]);
+        else
+            check_start(s, fx, &fx->sends.at[i], true);
+    for (size_t i = 0; i < fx->turns.n; i++)
+        check_start(s, fx, &fx->turns.at[i], false);
     for (size_t i = 0; i < fx->changes.n; i++)
         check_change(s, fx, &fx->changes.at[i]);
     if (fx->stalled)

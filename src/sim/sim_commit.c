@@ -340,6 +340,13 @@ void sim_server_release(struct sim *s)
         uint32_t worker = sim_worker_choose(s, d->task);
         if (send)
             lease_hold(v->lease, d->task, d->attempt, s->now_ms);
+        if (send && d->behind) { /* it travels with the one before it */
+            struct sim_task *before = &s->tasks.at[d->behind];
+            before->next = d->task;
+            before->next_attempt = d->attempt;
+            before->next_of = g->sends.at[i - 1].attempt;
+            continue;
+        }
         for (uint32_t w = 0; w < s->n_workers; w++) /* a stop goes to whoever may hold it */
             if (send ? w == worker : s->workers[w].up)
                 sim_net_send(s, (struct agenda_item){.kind = send ? AGENDA_TASK : AGENDA_STOP,

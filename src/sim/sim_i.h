@@ -56,6 +56,7 @@ struct agenda_item {
     uint32_t who;  /* worker or node */
     uint32_t life; /* of the worker or server it belongs to; later lives ignore it */
     uint8_t kind, outcome, phase;
+    bool last; /* nothing sent to run behind it has begun */
 };
 struct agenda {
     VEC(struct agenda_item) heap;
@@ -66,13 +67,14 @@ struct agenda_item sim_agenda_pop(struct agenda *g); /* not empty */
 
 /* ---- workers and the network ---- */
 enum { SIM_WORKERS_MOST = 3, SIM_JIGS_MOST = 3, SIM_POOLS_MOST = 4, SIM_TENANTS_MOST = 2 };
-enum work_state { WORK_RUNS, WORK_ENDED };
+enum work_state { WORK_AHEAD, WORK_RUNS, WORK_ENDED };
 struct sim_work { /* an attempt at one ask, held by a worker */
     uint32_t task, attempt, ask, again_ms;
-    uint32_t node_life; /* of its node when it started */
+    uint32_t node_life;              /* of its node when it started */
+    uint32_t behind, behind_attempt; /* AHEAD: what it begins behind */
     uint64_t returns;
     uint8_t state, outcome, phase;
-    bool deaf, stopped;
+    bool deaf, stopped, last;
 };
 struct sim_worker {
     bool up;
@@ -95,6 +97,7 @@ struct sim_task { /* the book: what the outside world saw of a task */
     uint32_t durable_attempt, durable_ask; /* highest whose row is stored */
     uint32_t run_attempt, run_ask;         /* highest that a node's runner ever started */
     uint32_t fence;                        /* attempts up to this one do not start any more */
+    uint32_t next, next_attempt, next_of;  /* what was sent to run behind its attempt next_of */
     bool running;                          /* a process of it exists on the node */
     bool once_open;      /* `once`: started, and the server does not know the outcome */
     uint64_t once_group; /* where it learned the outcome; not true before that is durable */

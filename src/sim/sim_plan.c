@@ -41,6 +41,8 @@ static void def_draw(struct draft *d, uint32_t i)
         def->flags |= DEF_F_TAKES_DOWN;
     else if (rng_chance(r, 150))
         def->flags |= DEF_F_OUTSIDE;
+    else if (rng_chance(r, 700))
+        def->flags |= DEF_F_CHAINS;
     if (rng_chance(r, 100))
         def->flags |= DEF_F_LASTING;
     if (rng_chance(r, 150))

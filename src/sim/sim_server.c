@@ -87,6 +87,7 @@ static int feed_result(struct sim *s, const struct agenda_item *m)
                        .flag = m->outcome,
                        .phase = m->phase,
                        .ms = m->again_ms,
+                       .last = m->last,
                        .exit_code = m->outcome == OUTCOME_FAILED};
     return sim_server_feed(s, &ev,
                            &(struct commit_note){.wall_ms = s->now_ms, .text = "simulated"});
@@ -95,9 +96,12 @@ static int feed_result(struct sim *s, const struct agenda_item *m)
 static bool result_is_awaited(const struct sim *s, const struct agenda_item *m)
 {
     struct task_view v;
-    return anneal_attempt_open(s->server.engine, m->task, m->attempt) &&
-           anneal_task(s->server.engine, m->task, &v) && v.asks == m->ask &&
-           v.state != TASK_WAITING;
+    if (!anneal_attempt_open(s->server.engine, m->task, m->attempt) ||
+        !anneal_task(s->server.engine, m->task, &v) || v.asks != m->ask)
+        return false;
+    if (v.behind) /* whatever else it says has overtaken the answer before it */
+        return m->outcome == OUTCOME_CANCELLED || m->outcome == OUTCOME_REFUSED;
+    return v.state != TASK_WAITING;
 }
 
 /* Timers that are due fire first, so that all the stale result could change is its own doing. */

@@ -9,12 +9,25 @@ int sim_stage_check(struct sim_stage *s)
     return err_wrap(s->e, "step %u of the simulated run", s->steps);
 }
 
+/* What begins in this step: not what was sent ahead, but what it was sent for then. */
+static void keep_what_begins(struct effects *fx)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < fx->sends.n; i++)
+        if (!fx->sends.at[i].behind)
+            fx->sends.at[n++] = fx->sends.at[i];
+    fx->sends.n = n;
+    for (size_t i = 0; i < fx->turns.n; i++)
+        vec_push(&fx->sends, fx->turns.at[i]);
+}
+
 int sim_stage_step(struct sim_stage *s, struct event ev)
 {
     ev.at_ms = s->now;
     int rc = anneal_step(s->engine, &ev, &s->fx, s->e);
     if (rc < 0)
         return err_wrap(s->e, "%s in the simulated run", event_kind_name(ev.kind));
+    keep_what_begins(&s->fx);
     return s->steps++ % s->check_every ? 0 : sim_stage_check(s);
 }
 

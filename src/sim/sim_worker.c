@@ -58,6 +58,7 @@ static void result_send(struct sim *s, uint32_t worker, const struct sim_work *k
                                          .outcome = k->outcome,
                                          .phase = k->phase,
                                          .again_ms = k->again_ms,
+                                         .last = k->last,
                                          .returns = k->returns});
 }
 
@@ -129,6 +130,68 @@ static bool runner_start(struct sim *s, struct sim_task *t, const struct agenda_
     return true;
 }
 
+/* Those sent to run behind an attempt travel with it. */
+static void chain_hold(struct sim *s, struct sim_worker *w, uint32_t task, uint32_t attempt)
+{
+    for (const struct sim_task *t = &s->tasks.at[task]; t->next && t->next_of == attempt;) {
+        *vec_add(&w->work) = (struct sim_work){.task = t->next,
+                                               .attempt = t->next_attempt,
+                                               .behind = task,
+                                               .behind_attempt = attempt,
+                                               .state = WORK_AHEAD};
+        task = t->next;
+        attempt = t->next_attempt;
+        t = &s->tasks.at[task];
+    }
+}
+
+static struct sim_work *chain_next(struct sim_worker *w, uint32_t task, uint32_t attempt)
+{
+    for (size_t i = 0; i < w->work.n; i++) {
+        struct sim_work *k = &w->work.at[i];
+        if (k->state == WORK_AHEAD && k->behind == task && k->behind_attempt == attempt)
+            return k;
+    }
+    return NULL;
+}
+
+/* None of those behind it will begin. */
+static void chain_forget(struct sim_worker *w, uint32_t task, uint32_t attempt)
+{
+    for (struct sim_work *k; (k = chain_next(w, task, attempt));) {
+        task = k->task;
+        attempt = k->attempt;
+        *k = w->work.at[--w->work.n];
+    }
+}
+
+static void work_begin(struct sim *s, uint32_t worker, struct sim_work *k);
+
+/* Behind a success that returned nothing the next one begins, if it is still wanted. */
+static bool chain_goes_on(struct sim *s, uint32_t worker, uint32_t task, uint32_t attempt)
+{
+    struct sim_work *k = chain_next(&s->workers[worker], task, attempt);
+    if (!k || !runner_start(s, &s->tasks.at[k->task],
+                            &(struct agenda_item){.task = k->task, .attempt = k->attempt}))
+        return false;
+    work_begin(s, worker, k);
+    return true;
+}
+
+static void work_begin(struct sim *s, uint32_t worker, struct sim_work *k)
+{
+    const struct sim_task *t = &s->tasks.at[k->task];
+    const struct sim_def *d = &s->defs.at[t->def];
+    k->state = WORK_RUNS;
+    k->node_life = s->nodes.at[t->node].life;
+    uint64_t run_ms = run_draw(s, d, k);
+    if ((d->flags & DEF_F_TAKES_DOWN) && s->nodes.at[t->node].up && rng_chance(&s->work, 700)) {
+        sim_world_node_down(s, t->node, run_ms / 2 + 1, true, false);
+        k->node_life = s->nodes.at[t->node].life; /* the reboot is its own doing */
+    }
+    run_end_later(s, worker, k, run_ms);
+}
+
 void sim_worker_task(struct sim *s, const struct agenda_item *m)
 {
     struct sim_worker *w = &s->workers[m->who];
@@ -141,28 +204,25 @@ void sim_worker_task(struct sim *s, const struct agenda_item *m)
                  m->ask, m->task, t->durable_attempt, t->durable_ask);
     if (!runner_start(s, t, m))
         return;
-    const struct sim_def *d = &s->defs.at[t->def];
-    struct sim_work *k = vec_add(&w->work);
-    *k = (struct sim_work){.task = m->task,
-                           .attempt = m->attempt,
-                           .ask = m->ask,
-                           .node_life = s->nodes.at[t->node].life,
-                           .state = WORK_RUNS};
-    uint64_t run_ms = run_draw(s, d, k);
-    if ((d->flags & DEF_F_TAKES_DOWN) && s->nodes.at[t->node].up && rng_chance(&s->work, 700)) {
-        sim_world_node_down(s, t->node, run_ms / 2 + 1, true, false);
-        k->node_life = s->nodes.at[t->node].life; /* the reboot is its own doing */
-    }
-    run_end_later(s, m->who, k, run_ms);
+    *vec_add(&w->work) = (struct sim_work){.task = m->task, .attempt = m->attempt, .ask = m->ask};
+    work_begin(s, m->who, &w->work.at[w->work.n - 1]);
+    if (m->ask == 0)
+        chain_hold(s, w, m->task, m->attempt);
 }
 
 static void work_end(struct sim *s, uint32_t worker, struct sim_work *k)
 {
     struct sim_task *t = &s->tasks.at[k->task];
+    uint32_t task = k->task, attempt = k->attempt;
     k->state = WORK_ENDED;
     if (t->run_attempt == k->attempt && t->run_ask == k->ask)
         t->running = false;
+    bool goes = k->outcome == OUTCOME_OK && k->returns == 0 &&
+                chain_goes_on(s, worker, k->task, k->attempt);
+    k->last = !goes;
     result_send(s, worker, k);
+    if (!goes)
+        chain_forget(&s->workers[worker], task, attempt);
 }
 
 void sim_worker_run_end(struct sim *s, const struct agenda_item *m)
@@ -196,6 +256,14 @@ void sim_worker_stop(struct sim *s, const struct agenda_item *m)
     struct sim_worker *w = &s->workers[m->who];
     for (size_t i = 0; w->up && i < w->work.n; i++) {
         struct sim_work *k = &w->work.at[i];
+        if (k->task == m->task && k->attempt == m->attempt && k->state == WORK_AHEAD) {
+            k->state = WORK_ENDED;
+            k->outcome = OUTCOME_CANCELLED;
+            k->last = true;
+            result_send(s, m->who, k);
+            chain_forget(w, m->task, m->attempt);
+            return;
+        }
         if (k->task != m->task || k->attempt != m->attempt || k->state != WORK_RUNS || k->stopped)
             continue;
         if (!k->deaf && sim_has(s, SIM_DEAF) && rng_chance(&s->work, 250)) {

@@ -110,7 +110,7 @@ static int operation_only(void *arg, enum row_table t, const void *row, struct e
     struct operation_filter *f = arg;
     int rc;
 
-    if (((const struct row_attempt *)row)->operation != f->operation)
+    if (((const struct row_attempt *)row)->operation != f->operation || !attempt_began(row))
         return 0;
     if (f->limit && f->seen == f->limit)
         return MEM_ENOUGH;

@@ -119,7 +119,8 @@ int store_sq_attempts_of(struct store *s, uint32_t operation, uint64_t from, uin
     buf_puts(&sql, "SELECT ");
     store_sq_columns(&sql, ROWS_ATTEMPT);
     buf_printf(&sql,
-               " FROM attempt WHERE operation = ?1 AND id BETWEEN ?2 AND ?3 ORDER BY id %s"
+               " FROM attempt WHERE operation = ?1 AND id BETWEEN ?2 AND ?3 AND"
+               " (behind = 0 OR turn_ms <> 0) ORDER BY id %s"
                " LIMIT ?4",
                descending ? "DESC" : "ASC");
     rc = store_sq_prepare(q->db, q->path, sql.data, &stmt, e);
@@ -136,7 +137,9 @@ int store_sq_attempts_count(struct store *s, uint32_t operation, uint64_t *ret_n
 {
     struct store_sq *q = (struct store_sq *)s;
     SCOPED_STMT *stmt = NULL;
-    int rc = store_sq_prepare(q->db, q->path, "SELECT count(*) FROM attempt WHERE operation = ?1",
+    int rc = store_sq_prepare(q->db, q->path,
+                              "SELECT count(*) FROM attempt WHERE operation = ?1"
+                              " AND (behind = 0 OR turn_ms <> 0)",
                               &stmt, e);
 
     if (rc)

@@ -50,7 +50,7 @@ struct proc {
     size_t input_n, input_at;
     struct loop_timer *linger;
     uint64_t started_ms;
-    bool exited, done;
+    bool exited, done, cut;
     struct proc_exit x;
     void (*on_output)(void *arg, int fd, const char *p, size_t n);
     void (*on_exit)(void *arg, const struct proc_exit *x);
@@ -295,7 +295,7 @@ static int spawn(struct proc *p, const struct proc_spec *spec, const struct chil
     return rc;
 }
 
-/* Nobody heard of the child yet: it goes as it came. */
+/* It goes as it came: nobody hears of it, or not any more. */
 static void abandon(struct proc *p)
 {
     if (p->pid > 0) {
@@ -306,6 +306,7 @@ static void abandon(struct proc *p)
         output_close(&p->out[i]);
     input_close(p);
     loop_watch_free(p->exit_watch);
+    loop_timer_free(p->linger);
     close_fd(&p->pidfd);
     free(p);
 }
@@ -392,10 +393,29 @@ int proc_pid(const struct proc *p)
     return p->pid;
 }
 
+void proc_cut(struct proc *p)
+{
+    if (p->done)
+        return;
+    p->cut = true;
+    for (int i = 0; i < OUTPUTS; i++)
+        output_close(&p->out[i]);
+    input_close(p);
+}
+
 void proc_free(struct proc *p)
 {
     if (!p)
         return;
-    assert(p->done);
+    assert(p->done || p->cut);
+    loop_watch_free(p->exit_watch);
+    loop_timer_free(p->linger);
+    close_fd(&p->pidfd);
     free(p);
+}
+
+void proc_end(struct proc *p)
+{
+    assert(!p->done);
+    abandon(p);
 }

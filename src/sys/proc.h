@@ -41,7 +41,14 @@ int proc_spawn(struct loop *l, const struct proc_spec *spec, struct proc **ret_p
 /* Signal to the whole group; idempotent; fine after the exit. */
 void proc_signal(struct proc *p, int signo);
 int proc_pid(const struct proc *p);
-/* After on_exit only. */
+/* Closes our ends of its input and outputs, as a broken connection would: no more on_output, and a
+ * child that writes gets EPIPE.  It is not signalled; on_exit still comes when it ends. */
+void proc_cut(struct proc *p);
+/* After on_exit; or after proc_cut(), and then the child is left to itself, on_exit does not come.
+ */
 void proc_free(struct proc *p);
+/* For an owner that goes away with the child: the whole group is killed, the child reaped and all
+ * of it freed before this returns.  on_exit is not called.  Before on_exit only. */
+void proc_end(struct proc *p);
 
 #endif

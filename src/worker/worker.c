@@ -189,13 +189,15 @@ void worker_stop(struct worker *w, uint64_t grace_ms, loop_call_f *done, void *a
     w->stopping = true;
     w->stopped = done;
     w->stopped_arg = arg;
-    for (struct link *l = w->held.next, *next; l != &w->held; l = next) {
+    for (struct link *l = w->held.next; l != &w->held;) {
         struct run *r = LINK_OF(l, struct run, of_worker);
-        next = l->next;
-        if (r->life == LIFE_RUNNING)
+        if (r->life == LIFE_RUNNING) {
             run_step_cancel(r, grace_ms);
-        else
+            l = l->next;
+        } else { /* others may go with it */
             run_drop(r, OUTCOME_LOST, "the worker stopped before it was started");
+            l = w->held.next;
+        }
     }
     loop_post(w->loop, settle, w); /* if nothing runs, there may be nothing else to wake the loop */
 }

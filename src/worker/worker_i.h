@@ -3,6 +3,7 @@
  *   worker.c         life, beats, stopping
  *   worker_inbox.c   what each message means for what is held
  *   worker_run.c     one run: start, deadline, end
+ *   worker_chain.c   runs that begin behind another one, unasked
  *   worker_step.c    what a run starts one after the other: a test, the task, a test
  *   worker_log.c     its output, gathered into LOG messages
  *   worker_memory.c  tasks known, results not yet acknowledged
@@ -93,8 +94,10 @@ struct document {
 };
 enum { RUN_DOCUMENTS = 2 }; /* under, over */
 
-/* QUEUED, BEHIND or FETCHING -> RUNNING -> ENDED; unstarted ones may end too. */
+/* AHEAD, GATHERING, BEHIND, QUEUED or FETCHING -> RUNNING -> ENDED; unstarted ones may end too. */
 enum run_life {
+    LIFE_AHEAD,     /* another task is to succeed first */
+    LIFE_GATHERING, /* those that begin behind it are on their way */
     LIFE_QUEUED,
     LIFE_BEHIND,   /* an earlier run of the same task has not ended */
     LIFE_FETCHING, /* a document is on its way */
@@ -118,6 +121,7 @@ struct run { /* one (attempt, ask) held */
     struct link of_task, of_worker; /* of_worker: all held, later the graves */
     struct link queued;             /* in w->queue while QUEUED */
     struct link dirty;              /* in w->dirty while output waits to be sent */
+    struct run *before, *after;     /* of a chain; before: NULL once it has begun */
     enum run_life life;
     bool cancelled; /* by the server or by a later run, not by our own stopping */
     bool timed_out, truncated;
@@ -200,6 +204,22 @@ void run_end(struct run *r, const struct jig_result *res);
 void run_end_error(struct run *r, enum outcome outcome, const struct err *e);
 void runs_bury(struct worker *w);
 void run_free(struct run *r);
+
+/* It may start when there is room; ahead of others, if it goes on with what another one began. */
+void run_enqueue(struct run *r, bool first);
+/* Takes it out of everything it is held in, unanswered. */
+void run_leave(struct run *r);
+
+/* worker_chain.c */
+/* It is to begin behind the newest run of that task.  False: that is not here. */
+bool chain_join(struct run *r);
+/* Is all here that was sent to begin behind it? */
+bool chain_complete(const struct run *r);
+void chain_gathered(struct run *r); /* r has joined: it may have been the last one missing */
+/* About to be answered with this: does the one behind it begin? */
+bool chain_goes_on(const struct run *r, const struct taskmsg *result);
+/* It was answered: the one behind it begins, or all behind it are forgotten. */
+void chain_ended(struct run *r, bool goes_on);
 
 /* A document has come, or never will: who waited for it is queued, or answered "not yet". */
 void runs_document_came(struct worker *w, struct document *d);

@@ -36,9 +36,9 @@ static void arena_return(struct worker *w, struct arena *a)
 /* Texts of a TASK, which must outlive the batch they came in. */
 static struct str *task_texts(struct taskmsg *m, size_t i)
 {
-    struct str *all[] = {&m->jig,    &m->name,   &m->node,   &m->address, &m->key,
-                         &m->params, &m->data,   &m->under,  &m->over,    &m->tests,
-                         &m->digest, &m->fields, &m->secrets};
+    struct str *all[] = {&m->jig,   &m->name,   &m->node,   &m->address, &m->access,
+                         &m->key,   &m->params, &m->data,   &m->under,   &m->over,
+                         &m->tests, &m->digest, &m->fields, &m->secrets};
     return i < sizeof all / sizeof all[0] ? all[i] : NULL;
 }
 
@@ -50,12 +50,12 @@ static bool has_documents(const struct run *r)
     return true;
 }
 
-/* It is the first run of its task: it starts when there is room and it has what it needs. */
-static void enqueue(struct run *r)
+void run_enqueue(struct run *r, bool first)
 {
-    r->life = has_documents(r) ? LIFE_QUEUED : LIFE_FETCHING;
+    struct link *queue = &r->w->queue;
+    r->life = !chain_complete(r) ? LIFE_GATHERING : has_documents(r) ? LIFE_QUEUED : LIFE_FETCHING;
     if (r->life == LIFE_QUEUED)
-        link_append(&r->w->queue, &r->queued);
+        link_append(first ? queue->next : queue, &r->queued);
 }
 
 struct run *run_new(struct worker *w, struct known *k, const struct taskmsg *m)
@@ -81,12 +81,16 @@ struct run *run_new(struct worker *w, struct known *k, const struct taskmsg *m)
     link_init(&r->turning);
     r->documents[0] = document_use(w, copy.under, &r->msg);
     r->documents[1] = document_use(w, copy.over, &r->msg);
-    r->life = LIFE_BEHIND;
-    if (link_empty(&k->runs))
-        enqueue(r);
+    r->life = copy.behind ? LIFE_AHEAD : LIFE_BEHIND;
+    if (r->life == LIFE_BEHIND && link_empty(&k->runs))
+        run_enqueue(r, false); /* the first run of its task: it starts when there is room */
     link_append(&k->runs, &r->of_task);
     link_append(&w->held, &r->of_worker);
     w->n.queued++;
+    if (r->life == LIFE_AHEAD && !chain_join(r))
+        run_drop(r, OUTCOME_CANCELLED, "what it was to begin behind is not here");
+    else if (r->life == LIFE_AHEAD)
+        chain_gathered(r);
     return r;
 }
 
@@ -112,8 +116,8 @@ void runs_bury(struct worker *w)
         run_free(LINK_OF(w->graves.next, struct run, of_worker));
 }
 
-/* Takes the run out of everything it is held in; the next run of its task may start. */
-static void leave(struct run *r)
+/* The next run of its task may start. */
+void run_leave(struct run *r)
 {
     struct worker *w = r->w;
     if (r->life == LIFE_RUNNING)
@@ -129,7 +133,7 @@ static void leave(struct run *r)
         return;
     struct run *next = LINK_OF(r->known->runs.next, struct run, of_task);
     if (next->life == LIFE_BEHIND)
-        enqueue(next);
+        run_enqueue(next, false);
 }
 
 static void give(struct run *r, struct taskmsg *result)
@@ -137,8 +141,11 @@ static void give(struct run *r, struct taskmsg *result)
     struct known *k = r->known;
     result->attempt = r->msg.attempt;
     result->ask = r->msg.ask;
-    leave(r);
+    bool goes_on = chain_goes_on(r, result);
+    result->last = r->after && !goes_on;
+    run_leave(r);
     answer_give(r->w, k, result);
+    chain_ended(r, goes_on);
 }
 
 void run_drop(struct run *r, enum outcome outcome, const char *text)
@@ -154,7 +161,7 @@ void runs_document_came(struct worker *w, struct document *d)
         struct run *r = LINK_OF(l, struct run, of_worker);
         bool waits = r->documents[0] == d || r->documents[1] == d;
         if (waits && r->life == LIFE_FETCHING)
-            enqueue(r);
+            run_enqueue(r, false);
     }
     runs_pump(w);
 }
@@ -162,11 +169,14 @@ void runs_document_came(struct worker *w, struct document *d)
 /* What they were to see has changed: asked again, they get what there is now. */
 void runs_document_missing(struct worker *w, struct document *d)
 {
-    for (struct link *l = w->held.next, *next; l != &w->held; l = next) {
+    for (struct link *l = w->held.next; l != &w->held;) {
         struct run *r = LINK_OF(l, struct run, of_worker);
-        next = l->next;
-        if (r->documents[0] == d || r->documents[1] == d)
-            run_drop(r, OUTCOME_AGAIN, "what it was to see has changed before it was started");
+        l = l->next;
+        if (r->documents[0] != d && r->documents[1] != d)
+            continue;
+        run_drop(r, r->life == LIFE_AHEAD ? OUTCOME_CANCELLED : OUTCOME_AGAIN,
+                 "what it was to see has changed before it was started");
+        l = w->held.next; /* others may have gone with it */
     }
 }
 

@@ -25,6 +25,8 @@ MAY = {
     "store": "base sys model",
     "queue": "base sys",
     "http": "base sys",
+    "ssh": "base sys",
+    "reach": "base sys",
     "jig": "base sys model http plugin",
     "worker": "base sys model queue jig",
     "server": "base sys model graph template catalog planner annealer store queue plugin",
@@ -48,7 +50,7 @@ FACADES = {
 }
 BANNED = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|gets|strtok|strncpy|strncat|atoi|atol|atoll|alloca|system|popen)\s*\(")
 LIBRARY_HEADERS = {  # adapters hide their library: no type of it in a header
-    "sqlite3.h": "store", "uv.h": "sys", "microhttpd.h": "api", "curl/curl.h": "http", "libfyaml.h": "base",
+    "sqlite3.h": "store", "uv.h": "sys", "microhttpd.h": "api", "curl/curl.h": "http", "libssh/libssh.h": "ssh", "libfyaml.h": "base",
 }
 failures = collections.defaultdict(list)
 count = collections.Counter()

@@ -92,7 +92,7 @@ rm "$work/broken"
 anneal -q operation retry "$op3" --wait=60s >/dev/null; ok $? "retried"
 is "$(history "$op3")" "deploy 1 failed 1
 deploy 2 ok 0
-announce 1 ok 0" "the retry belongs to the same history"
+announce 2 ok 0" "the retry belongs to the same history"
 is "$(anneal operation timeline "$op3" -o json | jq -c '[.critical[].name]')" '["deploy","announce"]' "and to its timeline"
 
 # --- work that moves on leaves its history behind

@@ -178,6 +178,17 @@ static void suspect(struct seen *seen)
 
 /* At the end of a step nobody is left whose turn it is; read back with more workers, somebody is.
  */
+static void sent_ahead(struct seen *seen)
+{
+    struct rig r;
+    rig_init(&r, 1);
+    rig_def(&r, (struct plan_def){.flags = DEF_F_CHAINS});
+    rig_plan(&r, RIG_OP, "a@1:2=1");
+    is_text(task_why(&r, seen, "a.2"), "sent-ahead task 1, waits-for-task task 1",
+            "it was sent ahead, and has not begun");
+    rig_done(&r);
+}
+
 static void its_turn(struct seen *seen)
 {
     struct rig r;
@@ -283,6 +294,7 @@ int main(void)
     stalled(&seen);
     suspect(&seen);
     its_turn(&seen);
+    sent_ahead(&seen);
     removal(&seen);
     joins_and_groups(&seen);
     nothing_there();

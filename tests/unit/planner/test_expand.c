@@ -176,9 +176,9 @@ static void test_service(void)
         is_int(t->n_deps, i > 0, "task %u waits for the one before", i);
     }
     is_int(p->n_defs, 4, "a task of two phases is one definition");
-    is_int(p->defs[0].flags, DEF_F_LASTING, "what is installed lasts");
-    is_int(p->defs[1].flags, 0, "unless the task says otherwise");
-    is_int(p->defs[2].flags, 0, "and what is configured does not");
+    is_int(p->defs[0].flags, DEF_F_LASTING | DEF_F_CHAINS, "what is installed lasts");
+    is_int(p->defs[1].flags, DEF_F_CHAINS, "unless the task says otherwise");
+    is_int(p->defs[2].flags, DEF_F_CHAINS, "and what is configured does not");
     is_text(p->defs[3].body.s, "{\"type\":\"shell\",\"params\":{},\"returns\":[\"port\",\"url\"]}",
             "what it returns is in the body");
     plan_free(p);
@@ -224,7 +224,7 @@ static void test_definitions(void)
     is_text(d->body.s, "{\"type\":\"shell\",\"params\":{\"command\":[\"x\",1]}}", "body");
     is_int(p->defs[1].repeat, REPEAT_SAFE, "unless the task says otherwise");
     is_text(p->defs[1].body.s, "{\"type\":\"test\",\"params\":{}}", "another jig's type");
-    is_int(p->defs[1].flags, 0, "which reaches the node");
+    is_int(p->defs[1].flags, DEF_F_CHAINS, "which reaches the node");
     is_text(p->defs[2].name.s, "noop", "a role without tasks has one");
     is_int(p->noderoles[0].flags,
            NODEROLE_F_RERUN_ALWAYS | NODEROLE_F_DESTRUCTIVE | NODEROLE_F_CLUSTER |

@@ -180,21 +180,28 @@ static void fact_late(struct fact *f, struct rig_task t, enum outcome outcome)
                                       .exit_code = outcome == OUTCOME_OK ? 0 : 1});
 }
 
+/* Not if it was only sent ahead. */
+static bool fact_runs(const struct rig *g, struct rig_task t)
+{
+    struct task_view v;
+    return anneal_attempt_open(g->server->engine, t.task, t.attempt) &&
+           anneal_task(g->server->engine, t.task, &v) && !v.behind;
+}
+
 /* The worker's answer to what runs of this noderole; how many attempts that were. */
 static int fact_answer(struct fact *f, const char *name, enum outcome outcome)
 {
     struct rig *g = &f->g;
     struct noderole_view v = {0};
     int n = 0;
+    VEC(struct rig_task) run = {0};
     (void)anneal_noderole(g->server->engine, fact_id(f, name), &v);
-    for (size_t i = 0, end = g->sent.n; i < end; i++) {
-        struct rig_task t = g->sent.at[i];
-        if (t.task - v.first_task >= v.n_tasks ||
-            !anneal_attempt_open(g->server->engine, t.task, t.attempt))
-            continue;
-        fact_late(f, t, outcome);
-        n++;
-    }
+    for (size_t i = 0; i < g->sent.n; i++)
+        if (g->sent.at[i].task - v.first_task < v.n_tasks && fact_runs(g, g->sent.at[i]))
+            vec_push(&run, g->sent.at[i]);
+    for (; (size_t)n < run.n; n++)
+        fact_late(f, run.at[n], outcome);
+    vec_done(&run);
     return n;
 }
 

@@ -102,7 +102,7 @@ static void test_create(struct rig *g, size_t *from)
     is_int(value_as_int(rig_at(g, "plan.tasks"), 0), 2 + 3 + 2, "which shows the plan");
     rig_do(g, server_cluster_create, "ClusterResult",
            (struct rig_ask){.body = "{'name': 'c', 'template': 'shop', 'nodes': 2}"});
-    is_text(run(g, from, NULL), "make make put-db put-tool first-db put-web up-db up-web",
+    is_text(run(g, from, NULL), "make make put-db first-db up-db put-tool put-web up-web",
             "machines, then what is needed, then phases in the order of their dependencies");
     rig_do(g, server_cluster_get, "Cluster", (struct rig_ask){.id = "c"});
     is_text(value_as_text(rig_at(g, "state"), ""), "active", "all of it is there");

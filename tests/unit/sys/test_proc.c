@@ -338,6 +338,61 @@ static void test_many(void)
     loop_free(c.l);
 }
 
+/* For an owner that goes away: at once, with all that the child started, and nothing is told. */
+static void test_end(void)
+{
+    struct child c = {.l = loop_new()};
+    struct err e;
+    struct proc_spec s = {.argv = SH("trap '' TERM; sleep 60 & echo $!; wait"),
+                          .on_output = on_output,
+                          .on_exit = on_exit_,
+                          .arg = &c};
+    is_int(proc_spawn(c.l, &s, &c.p, &e), 0, "a child with a child");
+    int pid = proc_pid(c.p);
+    struct loop_timer *t = loop_timer_new(c.l, scratch_stop, c.l);
+    while (!c.out[1].len) { /* until it said who */
+        loop_timer_at(t, loop_now_ms(c.l) + 5);
+        loop_run(c.l);
+    }
+    int grandchild = (int)strtol(c.out[1].data, NULL, 10);
+    proc_end(c.p);
+    ok(waitpid(pid, NULL, WNOHANG) < 0 && errno == ECHILD, "it is reaped");
+    ok(scratch_gone(grandchild), "what it started is gone");
+    is_int(c.exits, 0, "its exit is not told");
+    loop_timer_free(t);
+    loop_free(c.l);
+    child_done(&c);
+}
+
+/* What a broken connection looks like to a child: it is not signalled, its next write fails. */
+static void test_cut(void)
+{
+    struct child c = {.l = loop_new()};
+    struct err e;
+    struct proc_spec s = {
+        .argv = SH("trap '' PIPE; echo here; read x; echo more 2>/dev/null || exit 9; exit 0"),
+        .input = {"", 0},
+        .on_output = on_output,
+        .on_exit = on_exit_,
+        .arg = &c};
+    char *big = xcalloc(1, 200000); /* does not fit the pipe: the child has no line to read yet */
+    s.input = (struct str){big, 200000};
+    is_int(proc_spawn(c.l, &s, &c.p, &e), 0, "spawn");
+    proc_cut(c.p);
+    scratch_run(c.l);
+    is_int(c.exits, 1, "a child that was cut off still ends once");
+    is_int(c.x.code, 9, "by itself, when it finds nobody to write to");
+    is_int(c.out[1].len, 0, "and nothing of it is delivered");
+    is_int(proc_spawn(c.l, &s, &c.p, &e), 0, "spawn");
+    proc_cut(c.p);
+    proc_cut(c.p);
+    proc_free(c.p);
+    is_int(c.exits, 1, "one that is freed then is left to itself");
+    free(big);
+    child_done(&c);
+    loop_free(c.l);
+}
+
 int main(void)
 {
     test_outputs();
@@ -350,5 +405,7 @@ int main(void)
     test_low_descriptors();
     test_exhaustion();
     test_many();
+    test_end();
+    test_cut();
     return tap_done();
 }

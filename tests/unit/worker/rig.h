@@ -114,7 +114,7 @@ __attribute__((unused)) static void rig_wait_text(struct rig *r, uint32_t task, 
     r->wait_for_text = NULL;
 }
 
-static void rig_forget(struct rig *r)
+__attribute__((unused)) static void rig_forget(struct rig *r)
 {
     vec_clear(&r->got);
 }

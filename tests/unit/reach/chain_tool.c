@@ -1,0 +1,110 @@
+/* chain_tool.c - packs chains for the shell test of the runner
+ *
+ *   chain_tool runner                      the runner's text, as it is sent
+ *   chain_tool pack ID [OPTION...]         an archive on standard output
+ *
+ * Options come step by step; -x or -p ends a step, and all but the task's attempt start anew:
+ *   -t TASK -a ATTEMPT -f FENCE -k ASK -s STEP -g GRACE_S -l LIMIT_S -i INPUT -e NAME=VALUE -c CWD
+ *   -x SCRIPT      a script          -p WORD,WORD   a program
+ *   -u PATH=TEXT   a file to put, mode 0644, directories 0755    -m PATH,PATH   paths to sum
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "reach/reach.h"
+
+enum { ENV_MAX = 16, WORDS_MAX = 64 };
+struct made {
+    struct reach_variable env[ENV_MAX];
+    const char *words[WORDS_MAX];
+    struct reach_put put;
+};
+
+static uint32_t number(const char *text)
+{
+    return (uint32_t)strtoul(text, NULL, 10);
+}
+
+static const char **split(const char **words, char *text, size_t *ret_n)
+{
+    size_t n = 0;
+    for (char *at; (at = strsep(&text, ",")) && n + 1 < WORDS_MAX;)
+        words[n++] = at;
+    words[n] = NULL;
+    *ret_n = n;
+    return words;
+}
+
+/* True if the option ends the step. */
+static bool option(int c, struct reach_step *s, struct made *m)
+{
+    size_t n;
+    char *eq = strchr(optarg, '=');
+    switch (c) {
+    case 't': s->run.task = number(optarg); return false;
+    case 'a': s->run.attempt = number(optarg); return false;
+    case 'f': s->run.fence = number(optarg); return false;
+    case 'k': s->run.ask = number(optarg); return false;
+    case 's': s->run.step = number(optarg); return false;
+    case 'g': s->grace_s = number(optarg); return false;
+    case 'l': s->limit_s = number(optarg); return false;
+    case 'i': s->input = str_of(optarg); return false;
+    case 'c': s->cwd = optarg; return false;
+    case 'e':
+        *eq = '\0';
+        m->env[s->env_n++] = (struct reach_variable){optarg, eq + 1};
+        s->env = m->env;
+        return false;
+    case 'x':
+        s->kind = REACH_SCRIPT;
+        s->script = str_of(optarg);
+        return true;
+    case 'p':
+        s->kind = REACH_ARGV;
+        s->argv = split(m->words, optarg, &n);
+        return true;
+    case 'u':
+        *eq = '\0';
+        m->put = (struct reach_put){
+            .path = optarg, .content = str_of(eq + 1), .mode = 0644, .dir_mode = 0755};
+        s->kind = REACH_PUT;
+        s->puts = &m->put;
+        s->puts_n = 1;
+        return true;
+    case 'm':
+        s->kind = REACH_SUM;
+        s->paths = split(m->words, optarg, &s->paths_n);
+        return true;
+    default: exit(2);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static struct reach_step steps[REACH_STEPS_MAX + 1];
+    static struct made made[REACH_STEPS_MAX + 1];
+    struct reach_name name = {.nonce = "00112233445566778899aabbccddeeff"};
+    SCOPED_BUF(archive);
+    struct err e;
+    size_t n = 0;
+    if (argc == 2 && !strcmp(argv[1], "runner"))
+        return fwrite(reach_runner_text().s, 1, reach_runner_text().n, stdout) == 0;
+    if (argc < 4 || strcmp(argv[1], "pack") != 0 || strlen(argv[2]) != REACH_CHAIN_HEX - 1)
+        return 2;
+    memcpy(name.chain, argv[2], sizeof name.chain);
+    optind = 3;
+    steps[0] = (struct reach_step){.run = {.attempt = 1}, .umask_bits = 022};
+    for (int c; (c = getopt(argc, argv, "t:a:f:k:s:g:l:i:e:c:x:p:u:m:")) != -1;) {
+        if (n < REACH_STEPS_MAX && option(c, &steps[n], &made[n]))
+            steps[++n] = (struct reach_step){.run = {.attempt = 1}, .umask_bits = 022};
+    }
+    if (reach_pack(steps, n, &name, false, &archive, &e) < 0) {
+        fprintf(stderr, "%s\n", e.text);
+        return 1;
+    }
+    return fwrite(archive.data, 1, archive.len, stdout) != archive.len;
+}
