@@ -34,7 +34,7 @@ class Server:
         with open(log, "wb") as out:
             self.process = subprocess.Popen(
                 [str((BUILD / "bin/anneald").resolve()), "--data-dir", str(self.data), "--listen", "127.0.0.1:0",
-                 *self.settings], stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+                 "--set", "node_access=local", *self.settings], stdout=out, stderr=out, stdin=subprocess.DEVNULL)
         while True:
             m = re.search(rb"server\.ready.*?port=(\d+)", log.read_bytes())
             if m:

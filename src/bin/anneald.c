@@ -144,7 +144,15 @@ static int start_parts(struct program *p, struct err *e)
                                     .plugin_path = p->opts.plugin_path,
                                     .runner = p->runner,
                                     .max_output_bytes = p->opts.worker_output_limit,
-                                    .beat_ms = 1000};
+                                    .beat_ms = 1000,
+                                    .nodes_by_ssh = strcmp(p->opts.node_access, "ssh") == 0,
+                                    .ssh_user = p->opts.ssh_user,
+                                    .ssh_identity = p->opts.ssh_identity,
+                                    .ssh_transport = p->opts.ssh_transport,
+                                    .ssh_kex = p->opts.ssh_kex,
+                                    .ssh_port = (uint16_t)p->opts.ssh_port,
+                                    .ssh_pinned = strcmp(p->opts.ssh_trust, "pinned") == 0,
+                                    .ssh_max_connections = (uint32_t)p->opts.ssh_connections};
         p->worker = worker_thread_start(p->queue, &wo, e);
         if (!p->worker)
             return -(int)e->code;

@@ -36,6 +36,27 @@ int cmd_node_maintenance(struct cli *c, struct err *e)
     return rc;
 }
 
+/* The keys that were pinned are forgotten; the next one seen is pinned, or those given are. */
+int cmd_node_trust(struct cli *c, struct err *e)
+{
+    const char *name = cli_arg(c, 0), *path = http_path(&c->mem, "/v1/nodes/%s", name), *key;
+    struct value *body = value_map(&c->mem), *access = value_map(&c->mem),
+                 *keys = value_list(&c->mem);
+    const struct value *current, *v;
+    for (size_t i = 0; (key = cli_option_at(c, "key", i)); i++)
+        value_add(&c->mem, keys, value_text(&c->mem, key));
+    value_set(&c->mem, access, "host_keys", keys->n ? keys : value_null(&c->mem));
+    value_set(&c->mem, body, "access", access);
+    int rc = cli_get(c, path, &current, e);
+    if (!rc)
+        rc = cli_send_rev(c, "PATCH", path, current, body, arena_printf(&c->mem, "node %s", name),
+                          arena_printf(&c->mem, "node show %s", name), &v, e);
+    if (!rc)
+        cli_done(c, v, "name",
+                 keys->n ? "node %s must show this key" : "node %s may show a new key", name);
+    return rc;
+}
+
 int cmd_node_redeploy(struct cli *c, struct err *e)
 {
     const char *name = cli_arg(c, 0);

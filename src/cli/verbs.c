@@ -101,6 +101,17 @@ const struct cli_verb cli_verbs[] = {
      .about = "No work starts on a node in maintenance and its deadlines stand still.  Who asked, "
               "why and since when is shown with the node and by `anneal why`.",
      .examples = "anneal node maintenance db1.example.org on --note 'new disk, back on Friday'"},
+    {"node", "trust", "forget the host keys that were pinned for a node", cmd_node_trust, W,
+     .routes = "GET /v1/nodes/{node}, PATCH /v1/nodes/{node}",
+     .args = {A_NODE},
+     .opts = OPTS(MANY("key", "LINE", KIND_TEXT,
+                       "pin this one instead of the next seen: \"ssh-ed25519 AAAA...\"; may be "
+                       "repeated"),
+                  REV),
+     .about = "A node that shows another host key than the one pinned is not spoken to: somebody "
+              "may be in between.  If it was installed anew, this lets its next key be pinned.",
+     .examples = "anneal node trust db1.example.org\n"
+                 "anneal node trust db1.example.org --key 'ssh-ed25519 AAAAC3...'"},
     {"node", "redeploy", "run everything on a node again, from nothing", cmd_node_redeploy, W,
      .routes = "POST /v1/nodes/{node}/redeploy",
      .args = {A_NODE},

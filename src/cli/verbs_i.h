@@ -126,6 +126,7 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(node_delete)                                                                                 \
     X(node_report)                                                                                 \
     X(node_maintenance)                                                                            \
+    X(node_trust)                                                                                  \
     X(node_redeploy)                                                                               \
     X(node_announce)                                                                               \
     X(group_list)                                                                                  \

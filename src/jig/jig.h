@@ -6,11 +6,12 @@
  *
  *   callback  tells params.url what happened: a signed POST of params.body
  *   noop    answers ok at once; params.returns is returned
+ *   master_shell  as shell, but always on the worker's machine
  *   plugin  asks the plugin that params.action and params.type are for (docs/rfc/10-plugins.md)
- *   shell   runs params.command, or params.script by /bin/sh, on the worker's machine
- *   script  runs the program params.file with params.args on the worker's machine
+ *   shell   runs params.command, or params.script by /bin/sh, on the node
+ *   script  runs the program params.file with params.args on the node
  *   test    does what its parameters say, in no process: sleeps, fails, asks to be asked again
- *   upload_file  writes params.data to params.path on the worker's machine, whole or not at all
+ *   upload_file  writes params.data to params.path on the node, whole or not at all
  *
  * What a program of shell and script gets and may answer is in jig_shell.c.
  */
@@ -21,6 +22,7 @@
 #include "base/err.h"
 #include "base/value.h"
 #include "model/taskmsg.h"
+#include "reach/reach.h"
 #include "sys/loop.h"
 
 enum { JIG_TEXT_BYTES = 256, JIG_RUN_STEPS = 2 };
@@ -69,8 +71,16 @@ struct jig {
      * NULL: there is nothing to tell. */
     void (*preview)(const struct jig_env *env, const struct task_request *req,
                     struct jig_result *r);
-    bool tells;    /* a no-op is started as well: start() looks at msg->no_op, changes nothing and
-                    * returns nothing */
+    bool tells; /* a no-op is started as well: start() looks at msg->no_op, changes nothing and
+                 * returns nothing */
+    /* Jigs that act on the node of their task have these two; start() is for the case that the node
+     * is the worker's own machine.  What to run there, its texts in `mem`; the run's identity and
+     * limits are filled in by others. */
+    int (*step)(const struct task_request *req, struct arena *mem, struct reach_step *ret_s,
+                struct err *e);
+    /* It was run to its end: what that means.  `mem` holds ret_r->returns. */
+    void (*judge)(const struct task_request *req, const struct reach_end *end,
+                  const char *last_line, struct arena *mem, struct jig_result *ret_r);
     bool programs; /* params.env and params.cwd are its programs' own; tests of the task share them
                     */
 };
@@ -83,6 +93,13 @@ const struct jig *jig_at(size_t i);
 struct jig_plugins;
 struct jig_plugins *jig_plugins_new(const char *path);
 void jig_plugins_free(struct jig_plugins *p); /* NULL: nothing */
+/* For the text of a failure: the last line written that is not blank. */
+struct jig_line {
+    char now[160], last[160];
+    size_t n;
+};
+void jig_line_note(struct jig_line *l, const char *p, size_t n);
+const char *jig_line_last(struct jig_line *l);
 
 /* Directories in run_dir that must exist: lock files stay over restarts, scratch files do not. */
 #define JIG_LOCK_DIR    "locks"

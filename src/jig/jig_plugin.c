@@ -40,7 +40,7 @@ struct jig_run {
     bool cancelled, late;        /* by the worker; by the action's own time */
     struct mask *texts, *errors; /* of what it says in lines; of its standard error */
     struct plugin_lines lines;
-    struct program_tail tail;
+    struct jig_line line;
 };
 
 #define SAY(r, ...) snprintf((r)->text, sizeof(r)->text, __VA_ARGS__)
@@ -97,7 +97,7 @@ static void tell_errors(struct jig_run *run, const struct buf *b)
 {
     if (!b->len)
         return;
-    program_tail_note(&run->tail, b->data, b->len);
+    jig_line_note(&run->line, b->data, b->len);
     run->env->log(run->env->ctx, 2, b->data, b->len);
 }
 
@@ -130,7 +130,7 @@ static void judge_lines(struct jig_run *run, const struct proc_exit *x, struct j
 {
     struct plugin_verdict v;
     char shown[16];
-    plugin_lines_judge(&run->lines, x->code, run->tail.last, &v);
+    plugin_lines_judge(&run->lines, x->code, jig_line_last(&run->line), &v);
     r->outcome = v.outcome;
     r->again_ms = v.again_ms;
     r->returns = v.returns;
@@ -153,8 +153,8 @@ static void judge(struct jig_run *run, const struct proc_exit *x, struct jig_res
         r.outcome = OUTCOME_LOST;
         SAY(&r, "the runner was ended by signal %d", x->signo);
     } else if (x->code != RUNNER_REFUSED ||
-               !program_refused(run->lock_path, &run->id, proc_pid(run->proc), run->tail.last,
-                                &r)) {
+               !program_refused(run->lock_path, &run->id, proc_pid(run->proc),
+                                jig_line_last(&run->line), &r)) {
         judge_lines(run, x, &r);
     }
     if (run->cancelled && (r.outcome == OUTCOME_FAILED || r.outcome == OUTCOME_AGAIN))
@@ -208,7 +208,6 @@ static void on_exit_of_runner(void *arg, const struct proc_exit *x)
     loop_timer_stop(run->late_timer);
     mask_flush(run->errors, &b);
     tell_errors(run, &b);
-    program_tail_end(&run->tail);
     plugin_lines_end(&run->lines);
     judge(run, x, &r);
     if (run->step == CALL_ACTION || probe_ended(run, &r)) {
@@ -241,7 +240,7 @@ static int call_spawn(struct jig_run *run, struct err *e)
     uint64_t limit_ms = time_of(run);
     run->id = (struct run_record){
         .task = m->task, .attempt = m->attempt, .ask = m->ask, .step = step};
-    run->tail = (struct program_tail){0};
+    run->line = (struct jig_line){0};
     run->ending = run->late = false;
     plugin_lines_done(&run->lines);
     plugin_lines_init(&run->lines, &run->mem, run->texts, on_line, run);

@@ -1,4 +1,5 @@
-/* jig_shell.c - programs on the worker's machine, under the runner: the jigs shell and script
+/* jig_shell.c - programs on the worker's machine, under the runner: the jigs shell, script and
+ * master_shell; for nodes elsewhere: shell_node.c
  *
  *   shell    command: [program, argument...]   or   script: text for /bin/sh
  *   script   file: path of a program, args: [argument...]
@@ -87,7 +88,7 @@ static void on_output(void *arg, int fd, const char *p, size_t n)
         return;
     }
     if (fd == 2)
-        program_tail_note(&run->tail, p, n);
+        jig_line_note(&run->line, p, n);
     run->env->log(run->env->ctx, fd, p, n);
 }
 
@@ -97,7 +98,6 @@ static void on_exit_of_runner(void *arg, const struct proc_exit *x)
     struct jig_result r;
     SCOPED_ARENA(mem);
     loop_timer_stop(run->kill_timer);
-    program_tail_end(&run->tail);
     shell_outcome_judge(run, x, &mem, &r);
     run->env->finish(run->env->ctx, &r);
 }
@@ -255,7 +255,20 @@ static void script_preview(const struct jig_env *env, const struct task_request 
 
 const struct jig jig_shell = {
     .name = "shell",
-    .help = "runs params.command, or params.script by /bin/sh, on the worker's machine",
+    .help = "runs params.command, or params.script by /bin/sh, on the node",
+    .check = shell_check,
+    .start = shell_start,
+    .cancel = shell_cancel,
+    .free = shell_free,
+    .preview = shell_preview,
+    .step = shell_step,
+    .judge = shell_judge,
+    .programs = true,
+};
+
+const struct jig jig_master_shell = {
+    .name = "master_shell",
+    .help = "as shell, but on the worker's machine, whatever the node",
     .check = shell_check,
     .start = shell_start,
     .cancel = shell_cancel,
@@ -266,11 +279,13 @@ const struct jig jig_shell = {
 
 const struct jig jig_script = {
     .name = "script",
-    .help = "runs the program params.file with params.args on the worker's machine",
+    .help = "runs the program params.file with params.args on the node",
     .check = script_check,
     .start = script_start,
     .cancel = shell_cancel,
     .free = shell_free,
     .preview = script_preview,
+    .step = script_step,
+    .judge = shell_judge,
     .programs = true,
 };

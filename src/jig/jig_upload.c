@@ -1,4 +1,4 @@
-/* jig_upload.c - a file on the worker's machine, written whole or not at all: the jig upload_file
+/* jig_upload.c - a file on the node, written whole or not at all: the jig upload_file
  *
  *   path      absolute, without "..", not ending in a slash
  *   data      its content, text of at most 1 MiB
@@ -174,10 +174,41 @@ static void upload_preview(const struct jig_env *env, const struct task_request 
     env->log(env->ctx, 1, b.data, b.len);
 }
 
+static int upload_step(const struct task_request *req, struct arena *mem, struct reach_step *ret_s,
+                       struct err *e)
+{
+    struct upload u = upload_of(req->params);
+    struct reach_put *put = arena_new(mem, struct reach_put, 1);
+    (void)e;
+    *put = (struct reach_put){
+        .path = u.path, .content = u.data, .mode = u.mode, .dir_mode = u.dir_mode};
+    ret_s->kind = REACH_PUT;
+    ret_s->puts = put;
+    ret_s->puts_n = 1;
+    return 0;
+}
+
+/* The runner says what it found: "unchanged", or what it changed. */
+static void upload_judge(const struct task_request *req, const struct reach_end *end,
+                         const char *last_line, struct arena *mem, struct jig_result *r)
+{
+    bool same = str_is(end->note, "unchanged");
+    (void)req;
+    (void)mem;
+    *r = (struct jig_result){.exit_code = end->status,
+                             .outcome = end->status == 0 ? OUTCOME_OK : OUTCOME_FAILED};
+    if (end->status == 0)
+        snprintf(r->text, sizeof r->text, "%s", same ? "unchanged" : "written");
+    else
+        snprintf(r->text, sizeof r->text, "%s", last_line[0] ? last_line : "it was not written");
+}
+
 const struct jig jig_upload = {
     .name = "upload_file",
-    .help = "writes params.data to the file params.path on the worker's machine",
+    .help = "writes params.data to the file params.path on the node",
     .check = upload_check,
     .start = upload_start,
+    .step = upload_step,
+    .judge = upload_judge,
     .preview = upload_preview,
 };

@@ -111,28 +111,6 @@ void program_input_about(struct buf *b, const struct taskmsg *m)
 
 /* --- what it leaves --- */
 
-void program_tail_note(struct program_tail *t, const char *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (p[i] != '\n') {
-            bool printable = (unsigned char)p[i] >= ' ' && p[i] != 0x7f;
-            if (t->n + 1 < sizeof t->line)
-                t->line[t->n++] = printable ? p[i] : ' ';
-            continue;
-        }
-        t->line[t->n] = '\0';
-        if (t->line[strspn(t->line, " ")])
-            memcpy(t->last, t->line, t->n + 1);
-        t->n = 0;
-    }
-}
-
-void program_tail_end(struct program_tail *t)
-{
-    if (t->n)
-        program_tail_note(t, "\n", 1);
-}
-
 bool program_refused(const char *lock_path, const struct run_record *id, int runner,
                      const char *last_line, struct jig_result *r)
 {

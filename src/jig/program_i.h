@@ -1,5 +1,5 @@
 /* program_i.h - what all jigs share that run programs under the runner: arguments, environment,
- * input, the last line of standard error, and what a refusal of the runner means
+ * input, and what a refusal of the runner means
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef JIG_PROGRAM_I_H
@@ -9,16 +9,9 @@
 #include "jig/jig_i.h"
 #include "sys/runlock.h"
 
-enum { PROGRAM_LINE_BYTES = 160 };
-
 struct program_words { /* an argument vector or environment, its texts in an arena */
     const char **at;
     size_t n, cap;
-};
-struct program_tail {              /* of standard error */
-    char line[PROGRAM_LINE_BYTES]; /* the one being read ... */
-    size_t n;
-    char last[PROGRAM_LINE_BYTES]; /* ... and the last one that was not blank */
 };
 
 /* The runner and its arguments, up to the program itself. */
@@ -34,10 +27,6 @@ void program_input_about(struct buf *b, const struct taskmsg *m);
 
 /* The lock of a task is one file, whoever runs it. */
 char *program_lock_path(const struct jig_env *env, uint32_t task);
-/* Keeps the last line that says something, for the text of a failure. */
-void program_tail_note(struct program_tail *t, const char *p, size_t n);
-void program_tail_end(struct program_tail *t);
-
 /* Exit status RUNNER_REFUSED: true if the runner did not start the program, with the outcome and
  * text set. */
 bool program_refused(const char *lock_path, const struct run_record *id, int runner,

@@ -21,8 +21,8 @@ struct jig_run {
     uint64_t kill_at_ms; /* while a cancel waits for its grace to end */
     bool cancelled;
     char *lock_path, *script_path, *result_path;
-    struct buf result; /* what came on descriptor 3 */
-    struct program_tail tail;
+    struct buf result;    /* what came on descriptor 3 */
+    struct jig_line line; /* of standard error */
 };
 
 /* shell_request.c: argv (runner and program), environment and standard input of a run. */
@@ -36,6 +36,18 @@ void shell_input_write(struct buf *b, const struct task_request *req);
  * ret_r->returns. */
 void shell_outcome_judge(struct jig_run *run, const struct proc_exit *x, struct arena *mem,
                          struct jig_result *ret_r);
+
+/* The same for one that ran elsewhere: its status, what it returned, the last line it wrote. */
+void shell_status_judge(int status, struct str result, const char *last_line, struct arena *mem,
+                        struct jig_result *ret_r);
+
+/* shell_node.c: the jigs' step and judge. */
+int shell_step(const struct task_request *req, struct arena *mem, struct reach_step *ret_s,
+               struct err *e);
+int script_step(const struct task_request *req, struct arena *mem, struct reach_step *ret_s,
+                struct err *e);
+void shell_judge(const struct task_request *req, const struct reach_end *end, const char *last_line,
+                 struct arena *mem, struct jig_result *ret_r);
 
 /* shell_preview.c: what would be run, for the log of a no-op. */
 void shell_preview_log(enum shell_form form, const struct jig_env *env,

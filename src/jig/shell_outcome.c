@@ -18,22 +18,14 @@ enum { EXIT_NOT_YET = 75 /* EX_TEMPFAIL */, AGAIN_DEFAULT_MS = 5000 };
 
 #define SAY(r, ...) snprintf((r)->text, sizeof(r)->text, __VA_ARGS__)
 
-/* The returned map, from descriptor 3 or else from the file.  0 with NULL if nothing was returned.
- */
-static int read_returns(struct jig_run *run, struct arena *mem, const struct value **ret_v,
-                        struct err *e)
+/* 0 with NULL if nothing was returned. */
+static int parse_returns(struct str text, struct arena *mem, const struct value **ret_v,
+                         struct err *e)
 {
     struct value *v = NULL;
-    int rc = 0;
-    if (run->result.len == 0) {
-        rc = fs_read(run->result_path, SHELL_RESULT_LIMIT, &run->result, e);
-        if (rc == -ERR_NOT_FOUND)
-            rc = 0;
-    } else if (run->result.len > SHELL_RESULT_LIMIT) {
-        rc = err_set(e, ERR_TOO_LARGE, "more than %d bytes", (int)SHELL_RESULT_LIMIT);
-    }
-    if (rc == 0 && run->result.len > 0)
-        rc = json_parse(mem, run->result.data, run->result.len, NULL, &v, e);
+    if (text.n > SHELL_RESULT_LIMIT)
+        return err_set(e, ERR_TOO_LARGE, "more than %d bytes", (int)SHELL_RESULT_LIMIT);
+    int rc = text.n ? json_parse(mem, text.s, text.n, NULL, &v, e) : 0;
     if (rc == 0 && v && v->kind != VALUE_MAP)
         rc = err_set(e, ERR_INVALID, "a %s, not a map", value_kind_name((enum value_kind)v->kind));
     if (rc == 0)
@@ -41,33 +33,53 @@ static int read_returns(struct jig_run *run, struct arena *mem, const struct val
     return rc;
 }
 
-static void say_failure(const struct jig_run *run, struct jig_result *r)
+/* The returned map, from descriptor 3 or else from the file. */
+static int read_returns(struct jig_run *run, struct arena *mem, const struct value **ret_v,
+                        struct err *e)
 {
-    int code = r->exit_code;
-    const char *sep = run->tail.last[0] ? ": " : "";
-    if (code > 128 && code <= 128 + 64)
-        SAY(r, "ended by signal %d%s%s", code - 128, sep, run->tail.last);
-    else
-        SAY(r, "exit status %d%s%s", code, sep, run->tail.last);
+    if (run->result.len == 0) {
+        int rc = fs_read(run->result_path, SHELL_RESULT_LIMIT, &run->result, e);
+        if (rc < 0 && rc != -ERR_NOT_FOUND)
+            return rc;
+    }
+    return parse_returns(buf_str(&run->result), mem, ret_v, e);
 }
 
-static void judge_status(struct jig_run *run, struct arena *mem, struct jig_result *r)
+static void say_failure(const char *last_line, struct jig_result *r)
 {
-    struct err e = {0};
-    int rc = read_returns(run, mem, &r->returns, &e);
+    int code = r->exit_code;
+    const char *sep = last_line[0] ? ": " : "";
+    if (code > 128 && code <= 128 + 64)
+        SAY(r, "ended by signal %d%s%s", code - 128, sep, last_line);
+    else
+        SAY(r, "exit status %d%s%s", code, sep, last_line);
+}
+
+/* rc: of reading what it returned, which is in r->returns; *e of that. */
+static void judge_status(const char *last_line, int rc, const struct err *e, struct jig_result *r)
+{
     if (r->exit_code == EXIT_NOT_YET) {
         int64_t again_ms = value_as_int(value_get(r->returns, "again_ms"), AGAIN_DEFAULT_MS);
         r->outcome = OUTCOME_AGAIN;
         r->again_ms = again_ms < 0 ? AGAIN_DEFAULT_MS : (uint64_t)again_ms;
     } else if (r->exit_code != 0) {
         r->outcome = OUTCOME_FAILED;
-        say_failure(run, r);
+        say_failure(last_line, r);
     } else if (rc < 0) {
         r->outcome = OUTCOME_FAILED;
-        SAY(r, "what it returned is unusable: %.64s%s%.120s", e.at, e.at[0] ? ": " : "", e.text);
+        SAY(r, "what it returned is unusable: %.64s%s%.120s", e->at, e->at[0] ? ": " : "", e->text);
     } else {
         r->outcome = OUTCOME_OK;
     }
+}
+
+void shell_status_judge(int status, struct str result, const char *last_line, struct arena *mem,
+                        struct jig_result *r)
+{
+    struct err e = {0};
+    *r = (struct jig_result){.exit_code = status};
+    int rc = parse_returns(result, mem, &r->returns, &e);
+    judge_status(last_line, rc, &e, r);
 }
 
 void shell_outcome_judge(struct jig_run *run, const struct proc_exit *x, struct arena *mem,
@@ -83,9 +95,11 @@ void shell_outcome_judge(struct jig_run *run, const struct proc_exit *x, struct 
         r.outcome = OUTCOME_LOST;
         SAY(&r, "the runner was ended by signal %d", x->signo);
     } else if (x->code != RUNNER_REFUSED ||
-               !program_refused(run->lock_path, &run->id, proc_pid(run->proc), run->tail.last,
-                                &r)) {
-        judge_status(run, mem, &r);
+               !program_refused(run->lock_path, &run->id, proc_pid(run->proc),
+                                jig_line_last(&run->line), &r)) {
+        struct err e = {0};
+        int rc = read_returns(run, mem, &r.returns, &e);
+        judge_status(jig_line_last(&run->line), rc, &e, &r);
     }
     if (run->cancelled && (r.outcome == OUTCOME_FAILED || r.outcome == OUTCOME_AGAIN))
         r.outcome = OUTCOME_CANCELLED;

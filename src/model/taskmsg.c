@@ -22,6 +22,7 @@ enum {
     LOG = 1u << TASKMSG_LOG,
     FETCH = 1u << TASKMSG_FETCH,
     DOCUMENT = 1u << TASKMSG_DOCUMENT,
+    SEEN = 1u << TASKMSG_SEEN,
 };
 
 /* name, type, in which kinds, in which it must not be missing */
@@ -32,7 +33,7 @@ enum {
     X(seq, U64, ACK | RESULT, ACK | RESULT)                                                        \
     X(jig, STR, TASK, TASK)                                                                        \
     X(name, STR, TASK, 0)                                                                          \
-    X(node, STR, TASK, 0)                                                                          \
+    X(node, STR, TASK | SEEN, SEEN)                                                                \
     X(access, STR, TASK, 0)                                                                        \
     X(address, STR, TASK, 0)                                                                       \
     X(key, STR, TASK, 0)                                                                           \
@@ -43,6 +44,7 @@ enum {
     X(tests, STR, TASK, 0)                                                                         \
     X(fields, STR, TASK, 0)                                                                        \
     X(secrets, STR, TASK, 0)                                                                       \
+    X(fence, U64, TASK, 0)                                                                         \
     X(followers, U32, TASK, 0)                                                                     \
     X(behind, U32, TASK, 0)                                                                        \
     X(no_op, BOOL, TASK, 0)                                                                        \
@@ -64,6 +66,7 @@ enum {
     X(document, STR, FETCH | DOCUMENT, FETCH | DOCUMENT)                                           \
     X(content, STR, DOCUMENT, 0)                                                                   \
     X(missing, BOOL, DOCUMENT, 0)                                                                  \
+    X(host_key, STR, SEEN, SEEN)                                                                   \
     X(worker, STR, HELLO | BEAT, HELLO | BEAT)                                                     \
     X(capacity, U32, HELLO | BEAT, HELLO)                                                          \
     X(jigs, JIGS, HELLO, 0)                                                                        \

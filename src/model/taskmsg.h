@@ -7,7 +7,7 @@
  *   server -> worker   TASK, CANCEL, ACK (results up to reply number `seq` are durable), HELLO
  * (asks for one back, as a server does that has just come up), DOCUMENT (what was fetched)
  *   worker -> server   HELLO (name, capacity, jigs, what it holds), BEAT (what it holds), RESULT,
- * LOG, FETCH (a document that a TASK names)
+ * LOG, FETCH (a document that a TASK names), SEEN (a node showed a host key, and none was known)
  *
  * A worker keeps a result until it is acknowledged and sends it again after a HELLO.  An attempt
  * that answers AGAIN is asked again under the same number with `ask` one higher; RESULT repeats the
@@ -50,7 +50,8 @@
     X(RESULT, "result")                                                                            \
     X(LOG, "log")                                                                                  \
     X(FETCH, "fetch")                                                                              \
-    X(DOCUMENT, "document")
+    X(DOCUMENT, "document")                                                                        \
+    X(SEEN, "seen")
 enum taskmsg_kind {
 #define X(id, text) TASKMSG_##id,
     TASKMSG_KINDS(X)
@@ -108,6 +109,7 @@ struct taskmsg {
     struct str tests;    /* JSON text {pre, post}, each {cmd, timeout_ms, retries} */
     struct str fields;   /* JSON text {type, provider, fields}: what was said to its provider */
     struct str secrets;  /* JSON text {field: text}: sensitive ones; in no digest and no log */
+    uint64_t fence;      /* which start of which server it is from, rising */
     uint32_t followers;  /* so many TASKs right behind this one begin behind it, or each other */
     uint32_t behind;     /* begins when this task, sent just before, has succeeded; 0: at once */
     bool no_op;          /* nothing is to be changed, only told */
@@ -132,6 +134,8 @@ struct taskmsg {
     struct str document; /* its digest: digest_hex() of the content */
     struct str content;  /* DOCUMENT: JSON text of a map */
     bool missing;        /* DOCUMENT: nobody has it any more, what it was made of has changed */
+    /* SEEN; `node` is whose */
+    struct str host_key; /* "type base64" */
     /* HELLO, BEAT */
     struct str worker;
     uint32_t capacity;

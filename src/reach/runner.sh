@@ -345,7 +345,7 @@ put() { # FILE PATH MODE OWNER GROUP DIR_MODE; an empty OWNER, GROUP: as it come
     exit 1
 }
 put_end() { # N
-    if [ $changed = 0 ]; then
+    if [ "$changed" = 0 ]; then
         echo unchanged >"$dir/n$1"
     else
         echo "changed $changed of $puts" >"$dir/n$1"
@@ -406,8 +406,9 @@ step() { # N
     what=done st=- bytes=0 left=0 note=-
     eval "task=\$t$1 run=\$r$1 kind=\$k$1 in=\$i$1 limit=\$l$1"
     if [ -e "stop.$1" ]; then
-        what=stopped why=stopped
-        tell "end $1 stopped - 0 0 -"
+        why=stopped
+        last_sweep "$1"
+        tell "end $1 stopped - 0 $left $note"
         return
     fi
     if [ -n "$limit" ]; then
@@ -425,14 +426,19 @@ step() { # N
         fi
         outcome "$1"
     else
-        what=full why=full note="no space to begin a run in $root"
+        what=full why=full st=- note="no space to begin a run in $root"
     fi
-    if [ -z "$cg" ] && { [ -n "$why" ] || [ "$1" -ge "$last" ]; }; then
-        sweep "[0-9.]*@$chain" || note='something of it does not end'
-        left=$((left + swept))
-    fi
+    last_sweep "$1"
     printf '%s %s\n' "$nonce" "$1" >&7
     tell "end $1 $what $st $bytes $left $note"
+}
+# Without a control group, whoever has left its process group is found by its environment: once a
+# chain, before its last end is told.
+last_sweep() { # N
+    [ -z "$cg" ] || return
+    [ -n "$why" ] || [ "$1" -ge "$last" ] || return
+    sweep "[0-9.]*@$chain" || note='something of it does not end'
+    left=$((left + swept))
 }
 outcome() { # N: what, why, bytes, note
     case $st in
@@ -696,7 +702,7 @@ verb_stop() { # TASK ATTEMPT GRACE
 }
 verb_ack() { # CHAIN...
     lock || :
-    gone=
+    gone='' groups=''
     for chain; do
         [ -d "chains/$chain" ] || continue
         if director_alive "$chain" && ! over_in "$chain"; then
@@ -719,9 +725,11 @@ verb_ack() { # CHAIN...
         fi
         gone="$gone chains/$chain"
         cg_find "$chain"
-        [ -n "$cg" ] && [ -d "$cg" ] && rmdir "$cg" 2>/dev/null
+        [ -n "$cg" ] && [ -d "$cg" ] && groups="$groups $cg"
     done
     # shellcheck disable=SC2086 # names without blanks
+    [ -z "$groups" ] || rmdir $groups 2>/dev/null
+    # shellcheck disable=SC2086
     [ -z "$gone" ] || rm -rf $gone
     say 'ack done'
 }

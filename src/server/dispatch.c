@@ -92,6 +92,7 @@ static bool task_message(struct server *s, struct data_look *look, struct arena 
                               .over = parts.over,
                               .tests = str_of(def->tests),
                               .behind = d->behind,
+                              .fence = s->run_no,
                               .no_op = def->no_op,
                               .timeout_ms = def->timeout_ms,
                               .grace_ms = STOP_GRACE_MS};
@@ -236,6 +237,21 @@ static void on_fetch(struct server *s, const struct taskmsg *m)
     queue_flush(s->queue);
 }
 
+/* ---- in: nodes ---- */
+
+/* A host key is pinned once; from then on only a person changes it. */
+static bool on_seen(struct server *s, const struct taskmsg *m)
+{
+    SCOPED_ARENA(mem);
+    struct err e;
+    uint32_t id = inventory_node_find(&s->inv, arena_strndup(&mem, m->node.s, m->node.n));
+    if (server_writable(s, &e) < 0)
+        return false;
+    if (id)
+        node_body_pin(s, &mem, id, m->host_key);
+    return true;
+}
+
 /* ---- in: workers ---- */
 
 static bool has_jig(const struct worker_info *w, const char *implementation)
@@ -350,6 +366,7 @@ static bool take(struct server *s, const struct taskmsg *m)
     case TASKMSG_HELLO:
     case TASKMSG_BEAT: on_beat(s, m); return true;
     case TASKMSG_FETCH: on_fetch(s, m); return true;
+    case TASKMSG_SEEN: return on_seen(s, m);
     case TASKMSG_TASK:
     case TASKMSG_CANCEL:
     case TASKMSG_ACK:

@@ -131,6 +131,21 @@ void node_body_refresh(struct server *s, const struct server_call *c, uint32_t i
     body_save(s, c, &row, ROW_UPDATE);
 }
 
+void node_body_pin(struct server *s, struct arena *mem, uint32_t id, struct str host_key)
+{
+    static const struct caller worker = {.name = "worker", .tenant = 1};
+    struct server_call c = {.mem = mem, .who = &worker};
+    const struct value *body = view_json(mem, s->inv.nodes.at[id].body);
+    const struct value *known = value_at(body, "access.host_keys");
+    if (value_is(known, VALUE_LIST) && known->n > 0)
+        return;
+    struct value *report = value_map(mem), *access = value_map(mem), *keys = value_list(mem);
+    value_add(mem, keys, value_str(mem, host_key));
+    value_set(mem, access, "host_keys", keys);
+    value_set(mem, report, "access", access);
+    node_body_refresh(s, &c, id, report);
+}
+
 void node_body_leave(struct server *s, const struct server_call *c, uint32_t id, uint32_t op)
 {
     const struct inv_node *n = &s->inv.nodes.at[id];

@@ -327,6 +327,8 @@ int node_body_home(struct server *s, const struct value *request, uint32_t *ret_
  * new. */
 void node_body_put(struct server *s, const struct server_call *c, uint32_t id, uint32_t home,
                    const struct value *request, enum row_verb verb);
+/* The host key that a worker has seen of it, unless one is known. */
+void node_body_pin(struct server *s, struct arena *mem, uint32_t id, struct str host_key);
 void node_body_refresh(struct server *s, const struct server_call *c, uint32_t id,
                        const struct value *report);
 void node_body_leave(struct server *s, const struct server_call *c, uint32_t id, uint32_t op);

@@ -148,6 +148,16 @@ static const char *test_words(const struct why_answer *w, uint32_t task, uint64_
     return arena_printf(w->mem, ": %s", said ? said + sizeof " failed: " - 1 : l.note);
 }
 
+/* Why it is not done yet, if it said so. */
+static const char *waiting_words(const struct why_answer *w, uint32_t task, uint32_t attempt)
+{
+    struct last_words l = {.mem = w->mem};
+    if (attempt_history_one(w->server, task, attempt, last_row, &l, NULL) < 0 || !l.note ||
+        !l.note[0])
+        return "";
+    return arena_printf(w->mem, ": %s", l.note);
+}
+
 /* ---- rules about tasks ---- */
 
 static void tell_failed(const struct why_answer *w, const struct why *y, struct told *t)
@@ -193,9 +203,10 @@ static void tell_waiting(const struct why_answer *w, const struct why *y, struct
     (void)anneal_node(w->server->engine, v.node, &n);
     t->gravity = GRAVITY_TIME;
     /* While its node is unavailable the clock of a waiting task stands still. */
-    t->text = arena_printf(w->mem, "%s answered \"not yet\" and is asked again %s",
+    t->text = arena_printf(w->mem, "%s answered \"not yet\" and is asked again %s%s",
                            task_words(w, y->id),
-                           n.available ? in_words(w, v.wake_ms) : "when its node is available");
+                           n.available ? in_words(w, v.wake_ms) : "when its node is available",
+                           waiting_words(w, y->id, v.attempt));
     t->remedy = command(w, "task poke", y->id);
 }
 
@@ -398,7 +409,7 @@ static void tell(struct why_answer *w, const struct why *y, struct told *t)
     case WHY_AHEAD:
         t->text = arena_printf(w->mem, "it was sent ahead, and begins on its node behind %s",
                                task_words(w, y->id));
-        t->remedy = command(w, "why task", y->id);
+        t->remedy = arena_printf(w->mem, "anneal why task/%u", y->id);
         break;
     case WHY_TOLERATED:
         t->text = arena_printf(w->mem, "%s failed, which its definition allows",

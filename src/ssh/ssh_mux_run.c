@@ -193,6 +193,11 @@ static void on_input(void *arg, unsigned events)
 
 static void on_message_ready(void *arg, unsigned events);
 
+static bool is_full(int sys)
+{
+    return sys == EMFILE || sys == ENFILE;
+}
+
 /* Connects and greets.  A unix socket is connected at once or not at all. */
 static int sock_open(struct mux_run *m)
 {
@@ -329,6 +334,12 @@ static void sock_ended(struct mux_run *m)
         m->step = MUX_CHECKING;
         if (sock_open(m) == 0)
             return;
+        if (is_full(errno)) { /* the master may well live, and so may its other sessions */
+            mux_fail(m, SSH_FAIL_LOST,
+                     "how the command ended could not be asked; raise the limit "
+                     "of open files");
+            return;
+        }
     }
     master_lost(m, "the ssh master is gone");
 }
@@ -421,11 +432,13 @@ void ssh_mux_run_start(struct ssh_run *r)
     for (int i = 0; i < OUTPUTS; i++)
         m->out[i] = (struct mux_output){.m = m, .fd = -1, .stream = i + 1};
     r->impl = m;
-    if (pipes_open(m) < 0)
+    if (pipes_open(m) == 0 && sock_open(m) == 0)
+        return;
+    if (is_full(errno))
         mux_fail(m, SSH_FAIL_LIMIT,
-                 "there are no pipes for a session; raise the limit of open "
-                 "files");
-    else if (sock_open(m) < 0)
+                 "there are no descriptors for a session; raise the limit of "
+                 "open files");
+    else
         master_lost(m, "the ssh master cannot be asked");
 }
 

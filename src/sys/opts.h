@@ -49,6 +49,17 @@ enum {
       "directories of plugins, separated by colons; empty: those that were installed")             \
     X(worker_output_limit, SIZE, "1MiB", OPTS_KIB, 1024ull * OPTS_MIB, "",                         \
       "bytes kept of each output stream of an attempt")                                            \
+    X(node_access, TEXT, "ssh", 1, 16, "ssh|local",                                                \
+      "how nodes are reached that do not say so; local: they are the worker's own machine")        \
+    X(ssh_user, TEXT, "root", 1, 64, "", "user on nodes that do not name one")                     \
+    X(ssh_port, UINT, "22", 1, 65535, "", "port of nodes that do not name one")                    \
+    X(ssh_identity, PATH, "", 0, 4096, "", "private key file for nodes; empty: the agent's keys")  \
+    X(ssh_trust, TEXT, "first", 1, 16, "first|pinned",                                             \
+      "host keys of nodes: the first one seen is pinned, or only pinned ones are taken")           \
+    X(ssh_transport, TEXT, "auto", 1, 16, "auto|libssh|openssh",                                   \
+      "auto: OpenSSH up to 32 nodes and where its configuration counts, libssh beyond")            \
+    X(ssh_kex, TEXT, "", 0, 1024, "", "key exchanges, by commas; empty: the library's choice")     \
+    X(ssh_connections, UINT, "1000", 1, 100000, "", "connections to nodes at once")                \
     X(group_events, UINT, "1000", 1, 100000, "", "events committed together at most")              \
     X(recover_grace, DURATION, "5s", 0, 3600ull * OPTS_SECOND, "",                                 \
       "time that workers have after a restart to report what they hold")                           \

@@ -166,13 +166,14 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
     link_init(&w->dirty);
     link_init(&w->graves);
     link_init(&w->unacked);
+    link_init(&w->travels);
     link_init(&w->documents_idle);
     link_init(&w->documents_asked);
     arena_init(&w->scratch);
     w->beat = loop_timer_new(l, on_beat, w);
     w->log_timer = loop_timer_new(l, worker_log_flush, w);
     loop_before_wait(l, settle, w);
-    if (take_run_dir(w, o->run_dir, e) < 0) {
+    if (nodes_start(w, o, e) < 0 || take_run_dir(w, o->run_dir, e) < 0) {
         worker_free(w);
         return NULL;
     }
@@ -219,6 +220,8 @@ void worker_free(struct worker *w)
     runs_bury(w);
     documents_done(w);
     memory_done(w);
+    travels_done(w);
+    nodes_done(w);
     for (size_t i = 0; i < w->spare.n; i++) {
         arena_done(w->spare.at[i]);
         free(w->spare.at[i]);

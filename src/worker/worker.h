@@ -40,6 +40,15 @@ struct worker_options {
     size_t max_output_bytes; /* per stream and attempt; 0: 1 MiB */
     uint64_t beat_ms;        /* 0: 5 s */
     size_t document_bytes;   /* of documents kept that nobody uses; 0: 64 MiB */
+    /* How nodes are reached whose access does not say so. */
+    bool nodes_by_ssh;            /* false: they are this machine */
+    const char *ssh_user;         /* NULL: root */
+    const char *ssh_identity;     /* private key file; NULL: none, the agent's alone */
+    const char *ssh_transport;    /* auto, libssh or openssh; NULL: auto */
+    const char *ssh_kex;          /* key exchanges; NULL or "": the library's */
+    uint16_t ssh_port;            /* 0: 22 */
+    bool ssh_pinned;              /* host keys must be known before; else the first is taken */
+    uint32_t ssh_max_connections; /* 0: 1000 */
 };
 /* Says HELLO at once.  ERR_BUSY if another worker has run_dir. */
 struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_options *o,

@@ -7,6 +7,8 @@
  *   worker_step.c    what a run starts one after the other: a test, the task, a test
  *   worker_log.c     its output, gathered into LOG messages
  *   worker_memory.c  tasks known, results not yet acknowledged
+ *   worker_node.c    nodes that are reached by ssh: access, connections, what they may forget
+ *   worker_travel.c  runs that are on such a node, one or several as a chain
  *   worker_document.c documents that messages name: asked for once, kept while there is room
  *
  * Everything happens on one loop thread.  Nothing is freed while a jig may be on the stack: ended
@@ -21,6 +23,8 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "jig/jig.h"
+#include "reach/reach.h"
+#include "ssh/ssh.h"
 #include "worker/worker.h"
 
 enum {
@@ -75,6 +79,7 @@ struct answer {
     struct known *known;
     uint32_t attempt, ask;
     uint64_t seq, sent_ms;
+    struct travel *travel; /* whose node keeps the result as well; NULL: none */
     size_t n;
     char bytes[]; /* the RESULT message */
 };
@@ -122,6 +127,11 @@ struct run { /* one (attempt, ask) held */
     struct link queued;             /* in w->queue while QUEUED */
     struct link dirty;              /* in w->dirty while output waits to be sent */
     struct run *before, *after;     /* of a chain; before: NULL once it has begun */
+    struct travel *travel;          /* it was sent to its node, there; NULL: it was not */
+    struct travel *answered_from;   /* that the answer comes from; NULL: from here */
+    unsigned travel_at;             /* its step in that */
+    struct jig_line line;           /* of what it wrote there */
+    bool prepared;                  /* its texts were read and found good */
     enum run_life life;
     bool cancelled; /* by the server or by a later run, not by our own stopping */
     bool timed_out, truncated;
@@ -161,6 +171,8 @@ struct worker {
     struct u64map tasks; /* task -> struct known */
     struct link idle;    /* longest idle first */
     struct link held, queue, turning, dirty, graves, unacked;
+    struct worker_nodes *nodes;                  /* NULL: none was needed yet */
+    struct link travels;                         /* that are not over, or not acknowledged */
     struct strmap documents;                     /* digest -> struct document */
     struct link documents_idle;                  /* longest idle first */
     struct link documents_asked;                 /* not here yet, longest asked for first */
@@ -182,7 +194,7 @@ struct known *known_get(struct worker *w, uint32_t task); /* made if absent; not
 void known_settle(struct worker *w, struct known *k);
 struct answer *answer_find(const struct known *k, uint32_t attempt, const uint32_t *ask);
 /* Sends a RESULT and keeps it; kind, seq and task are filled in here. */
-void answer_give(struct worker *w, struct known *k, struct taskmsg *result);
+void answer_give(struct worker *w, struct known *k, struct taskmsg *result, struct travel *from);
 void answer_resend(struct worker *w, struct answer *a);
 void answers_resend_older(struct worker *w, uint64_t sent_before_ms);
 void answers_acknowledge(struct worker *w, uint64_t seq);
@@ -209,6 +221,40 @@ void run_free(struct run *r);
 void run_enqueue(struct run *r, bool first);
 /* Takes it out of everything it is held in, unanswered. */
 void run_leave(struct run *r);
+
+/* Reads its texts, once; to be called before it is started. */
+int run_prepare(struct run *r, struct err *e);
+bool run_has_documents(const struct run *r);
+
+/* worker_node.c */
+struct node {
+    struct worker *w;
+    struct reach_link link;
+    char *name, *access; /* as it came with the last task */
+    struct arena mem;    /* of the target's texts */
+    struct ssh_target target;
+    struct reach_options options;
+    VEC(struct reach_name) done; /* chains whose results are acknowledged */
+    struct reach_ask *ask;       /* that tells it so; NULL: none under way */
+};
+/* Where a task runs on this worker: by its access, else as the worker was told. */
+bool node_is_remote(const struct worker *w, const struct taskmsg *m, const struct value *access);
+struct node *node_get(struct worker *w, const struct taskmsg *m, struct err *e);
+void node_forget_later(struct node *n, const char *chain); /* it need not keep this any more */
+int nodes_start(struct worker *w, const struct worker_options *o, struct err *e);
+void nodes_done(struct worker *w);
+
+/* worker_travel.c */
+bool travel_wanted(const struct run *r, const struct jig *jig);
+/* A step of a run goes to its node, with the runs behind it as far as they can go along; or it is
+ * there already. */
+int travel_begin(struct run *r, const struct jig *jig, const struct task_request *req,
+                 struct err *e);
+void travel_stop(struct run *r, uint64_t grace_ms);
+void travel_leave(struct run *r);           /* nobody waits for it any more */
+void travel_awaits(struct travel *t);       /* one of its results was sent */
+void travel_acknowledged(struct travel *t); /* ... and is durable */
+void travels_done(struct worker *w);
 
 /* worker_chain.c */
 /* It is to begin behind the newest run of that task.  False: that is not here. */

@@ -28,7 +28,7 @@ static void answer_now(struct worker *w, struct known *k, const struct taskmsg *
                              .outcome = outcome,
                              .exit_code = -1,
                              .text = str_of(text)};
-    answer_give(w, k, &result);
+    answer_give(w, k, &result, NULL);
 }
 
 /* <0, 0, >0 as the message is about an earlier run than the latest known, the same, a later one. */
@@ -136,6 +136,7 @@ static void handle(struct worker *w, struct str text)
     case TASKMSG_RESULT:
     case TASKMSG_LOG:
     case TASKMSG_FETCH:
+    case TASKMSG_SEEN:
     case TASKMSG_KIND_COUNT:
         log_line(LOG_WARN, "worker-message", LOGT("unexpected", taskmsg_kind_name(m.kind)));
         break;

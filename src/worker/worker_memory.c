@@ -61,7 +61,7 @@ struct answer *answer_find(const struct known *k, uint32_t attempt, const uint32
     return NULL;
 }
 
-void answer_give(struct worker *w, struct known *k, struct taskmsg *result)
+void answer_give(struct worker *w, struct known *k, struct taskmsg *result, struct travel *from)
 {
     result->kind = TASKMSG_RESULT;
     result->task = k->task;
@@ -73,7 +73,10 @@ void answer_give(struct worker *w, struct known *k, struct taskmsg *result)
                          .attempt = result->attempt,
                          .ask = result->ask,
                          .seq = result->seq,
+                         .travel = from,
                          .n = w->out.len};
+    if (from)
+        travel_awaits(from);
     memcpy(a->bytes, w->out.data, w->out.len);
     link_append(&k->answers, &a->of_task);
     link_append(&w->unacked, &a->unacked);
@@ -104,6 +107,8 @@ void answer_drop(struct worker *w, struct answer *a)
     link_remove(&a->of_task);
     link_remove(&a->unacked);
     w->n.unacknowledged--;
+    if (a->travel)
+        travel_acknowledged(a->travel);
     free(a);
 }
 

@@ -42,7 +42,7 @@ static struct str *task_texts(struct taskmsg *m, size_t i)
     return i < sizeof all / sizeof all[0] ? all[i] : NULL;
 }
 
-static bool has_documents(const struct run *r)
+bool run_has_documents(const struct run *r)
 {
     for (size_t i = 0; i < RUN_DOCUMENTS; i++)
         if (r->documents[i] && !r->documents[i]->v)
@@ -53,7 +53,9 @@ static bool has_documents(const struct run *r)
 void run_enqueue(struct run *r, bool first)
 {
     struct link *queue = &r->w->queue;
-    r->life = !chain_complete(r) ? LIFE_GATHERING : has_documents(r) ? LIFE_QUEUED : LIFE_FETCHING;
+    r->life = !chain_complete(r)     ? LIFE_GATHERING
+              : run_has_documents(r) ? LIFE_QUEUED
+                                     : LIFE_FETCHING;
     if (r->life == LIFE_QUEUED)
         link_append(first ? queue->next : queue, &r->queued);
 }
@@ -96,6 +98,7 @@ struct run *run_new(struct worker *w, struct known *k, const struct taskmsg *m)
 
 void run_free(struct run *r)
 {
+    travel_leave(r);
     link_remove(&r->of_worker);
     link_remove(&r->dirty);
     run_steps_done(r);
@@ -144,7 +147,7 @@ static void give(struct run *r, struct taskmsg *result)
     bool goes_on = chain_goes_on(r, result);
     result->last = r->after && !goes_on;
     run_leave(r);
-    answer_give(r->w, k, result);
+    answer_give(r->w, k, result, r->answered_from);
     chain_ended(r, goes_on);
 }
 
@@ -304,17 +307,23 @@ static int parse_texts(struct run *r, struct err *e)
 }
 
 /* Everything that can be wrong with a request before its jig is asked to start. */
-static int examine(struct run *r, struct err *e)
+int run_prepare(struct run *r, struct err *e)
 {
+    if (r->prepared)
+        return 0;
     r->jig = jig_find(r->msg.jig);
     if (!r->jig)
         return err_set(e, ERR_UNKNOWN_NAME, "this worker has no jig \"%.*s\"", (int)r->msg.jig.n,
                        r->msg.jig.s);
-    r->mem = arena_borrow(r->w);
+    if (!r->mem)
+        r->mem = arena_borrow(r->w);
     int rc = parse_texts(r, e);
     if (rc == 0)
         rc = r->jig->check(r->req.params, e);
-    return rc < 0 || r->msg.no_op ? rc : run_tests_read(r, e);
+    if (rc == 0 && !r->msg.no_op)
+        rc = run_tests_read(r, e);
+    r->prepared = rc == 0;
+    return rc;
 }
 
 /* Nothing is started: what the jig would do is told, if it can tell. */
@@ -343,7 +352,7 @@ static void start(struct run *r)
     w->n.queued--;
     w->n.running++;
     r->started_ms = loop_now_ms(w->loop);
-    if (examine(r, &e) < 0) {
+    if (run_prepare(r, &e) < 0) {
         run_end_error(r, OUTCOME_REFUSED, &e);
         return;
     }
@@ -378,6 +387,10 @@ void runs_pump(struct worker *w)
 void run_cancel(struct run *r, uint64_t grace_ms)
 {
     r->cancelled = true;
+    if (r->life != LIFE_RUNNING && r->travel) { /* it may have begun: its node will tell */
+        travel_stop(r, grace_ms);
+        return;
+    }
     if (r->life != LIFE_RUNNING) {
         run_drop(r, OUTCOME_CANCELLED, "cancelled before it was started");
         return;

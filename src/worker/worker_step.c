@@ -149,6 +149,14 @@ static void arm_test(struct run *r, const struct run_test *t)
 
 static void test_failed(struct run *r, const struct run_test *t, const struct jig_result *res);
 
+/* Here, or on the node of the task. */
+static int step_start(struct run *r, const struct jig *jig, const struct task_request *req,
+                      struct err *e)
+{
+    return travel_wanted(r, jig) ? travel_begin(r, jig, req, e)
+                                 : jig->start(&r->env, req, &r->step_run, e);
+}
+
 static void start_test(struct run *r, struct run_test *t)
 {
     struct err e = {0};
@@ -158,7 +166,7 @@ static void start_test(struct run *r, struct run_test *t)
     r->test_late = false;
     log_border(r, t);
     r->step_on = true;
-    if (r->step_jig->start(&r->env, &t->req, &r->step_run, &e) == 0) {
+    if (step_start(r, r->step_jig, &t->req, &e) == 0) {
         if (r->step_on)
             arm_test(r, t);
         return;
@@ -179,7 +187,7 @@ static void start_task(struct run *r)
     r->steps += JIG_RUN_STEPS;
     r->step_jig = r->jig;
     r->step_on = true;
-    if (r->jig->start(&r->env, &r->req, &r->step_run, &e) == 0)
+    if (step_start(r, r->jig, &r->req, &e) == 0)
         return;
     r->step_on = false;
     run_end_error(r, OUTCOME_FAILED, &e);
@@ -234,7 +242,9 @@ void run_step_next(struct run *r)
 void run_step_cancel(struct run *r, uint64_t grace_ms)
 {
     assert(r->life == LIFE_RUNNING);
-    if (r->step_on)
+    if (r->step_on && r->travel)
+        travel_stop(r, grace_ms);
+    else if (r->step_on)
         r->step_jig->cancel(r->step_run, grace_ms);
 }
 

@@ -27,13 +27,14 @@ MAY = {
     "http": "base sys",
     "ssh": "base sys",
     "reach": "base sys",
-    "jig": "base sys model http plugin",
-    "worker": "base sys model queue jig",
+    "jig": "base sys model http reach plugin",
+    "worker": "base sys model queue jig reach ssh",
     "server": "base sys model graph template catalog planner annealer store queue plugin",
     "sim": "base model catalog graph planner annealer store server",
     "api": "base sys model server",
     "cli": "base sys model http sim catalog planner graph solver template plugin",
-    "bin": "base sys model graph catalog planner annealer store queue jig worker server sim api cli http",
+    "host": "base sys",
+    "bin": "base sys model graph catalog planner annealer store queue jig worker server sim api cli http host",
 }
 # what the simulator may see of the server: the commit step and what surrounds it, nothing with a socket
 SIM_SEES = {"server/commit.h", "server/desire.h", "server/hook_round.h", "server/hook_store.h", "server/lease.h", "server/restore.h"}

@@ -49,7 +49,8 @@ def anneald(program, work):
 
     def command(port):
         return [program, "--data-dir", str(pathlib.Path(work) / "data"), "--listen", f"127.0.0.1:{port}",
-                "--set", "dead_after=1s", "--set", "recover_grace=1s", "--set", f"plugin_path={PLUGINS}"]
+                "--set", "node_access=local", "--set", "dead_after=1s", "--set", "recover_grace=1s",
+                "--set", f"plugin_path={PLUGINS}"]
     return Process(command, work, rb"server\.ready .*?port=(\d+)")
 
 

@@ -50,7 +50,7 @@ class Server:
         self.offset = os.path.getsize(self.work / "server.log")
         self.process = subprocess.Popen(
             [str((self.bin / "anneald").resolve()), "--data-dir", str(self.data), "--listen", "127.0.0.1:0",
-             "--set", "worker_capacity=16", "--set", "recover_grace=2s"],
+             "--set", "node_access=local", "--set", "worker_capacity=16", "--set", "recover_grace=2s"],
             stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
 
     def ready(self, patience=60):

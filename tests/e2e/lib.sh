@@ -36,7 +36,7 @@ anneal() { "$bin/anneal" "$@"; }
 # start [OPTIONS]: a server on a free port; its log is $work/log.  Fails if it ends first.
 start() {
     : >"$work/log"
-    ${PRELOAD:+env LD_PRELOAD="$PRELOAD"} "$bin/anneald" --data-dir "$work/data" --listen 127.0.0.1:0 --set recover_grace=1s "$@" >>"$work/log" 2>&1 &
+    ${PRELOAD:+env LD_PRELOAD="$PRELOAD"} "$bin/anneald" --data-dir "$work/data" --listen 127.0.0.1:0 --set recover_grace=1s --set node_access=local "$@" >>"$work/log" 2>&1 &
     server_pid=$!
     until grep -q server.ready "$work/log"; do
         kill -0 $server_pid 2>/dev/null || { wait $server_pid; code=$?; server_pid=; return "$code"; }

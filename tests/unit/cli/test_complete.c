@@ -11,7 +11,7 @@ static const struct {
     {"no", "node\nnoderole\n"},
     {"dep", "deployment\n"},
     {"__", ""},
-    {"node ''", "list\nshow\nadd\nset\ndelete\nreport\nmaintenance\nredeploy\nannounce\n"},
+    {"node ''", "list\nshow\nadd\nset\ndelete\nreport\nmaintenance\ntrust\nredeploy\nannounce\n"},
     {"node s", "show\nset\n"},
     {"noed s", ""},
     {"node show ''", "n1\n"},

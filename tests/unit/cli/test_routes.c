@@ -29,6 +29,7 @@ static const struct {
     {"node", "delete", "node delete n1", 0},
     {"node", "report", "node report n1 alive", 0},
     {"node", "maintenance", "node maintenance n1 on", 0},
+    {"node", "trust", "node trust n1", 0},
     {"node", "redeploy", "node redeploy n1", 0},
     {"node", "announce", "node announce --machine-id m1 --boot-id b1", 0},
     {"group", "list", "group list", 0},

@@ -1,7 +1,9 @@
 /* chain_tool.c - packs chains for the shell test of the runner
  *
  *   chain_tool runner                      the runner's text, as it is sent
+ *   chain_tool command ID                  what a node without a runner is asked to run
  *   chain_tool pack ID [OPTION...]         an archive on standard output
+ *   chain_tool full ID [OPTION...]         the same with the runner in it
  *
  * Options come step by step; -x or -p ends a step, and all but the task's attempt start anew:
  *   -t TASK -a ATTEMPT -f FENCE -k ASK -s STEP -g GRACE_S -l LIMIT_S -i INPUT -e NAME=VALUE -c CWD
@@ -15,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "reach/reach.h"
+#include "reach/reach_i.h"
 
 enum { ENV_MAX = 16, WORDS_MAX = 64 };
 struct made {
@@ -93,7 +95,14 @@ int main(int argc, char **argv)
     size_t n = 0;
     if (argc == 2 && !strcmp(argv[1], "runner"))
         return fwrite(reach_runner_text().s, 1, reach_runner_text().n, stdout) == 0;
-    if (argc < 4 || strcmp(argv[1], "pack") != 0 || strlen(argv[2]) != REACH_CHAIN_HEX - 1)
+    if (argc < 3 || !reach_id_valid(argv[2]))
+        return 2;
+    if (!strcmp(argv[1], "command")) {
+        reach_command_unpack(&archive, &(struct reach_options){0}, argv[2]);
+        return puts(archive.data) < 0;
+    }
+    bool full = !strcmp(argv[1], "full");
+    if (!full && strcmp(argv[1], "pack") != 0)
         return 2;
     memcpy(name.chain, argv[2], sizeof name.chain);
     optind = 3;
@@ -102,7 +111,7 @@ int main(int argc, char **argv)
         if (n < REACH_STEPS_MAX && option(c, &steps[n], &made[n]))
             steps[++n] = (struct reach_step){.run = {.attempt = 1}, .umask_bits = 022};
     }
-    if (reach_pack(steps, n, &name, false, &archive, &e) < 0) {
+    if (reach_pack(steps, n, &name, full, &archive, &e) < 0) {
         fprintf(stderr, "%s\n", e.text);
         return 1;
     }

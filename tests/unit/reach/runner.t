@@ -81,7 +81,8 @@ wait_here() { read -rt 20 <>"$work/here.$1"; } # NAME: false if it does not come
 let_go() { echo >"$work/go.$1"; }
 here() { echo "echo >$work/here.$1; read x <$work/go.$1"; } # NAME: its side, as script
 id=0
-next() { id=$((id + 1)); printf -v c '%016x' $id; }
+# Ids of this test alone: processes and control groups of a chain are found by its id.
+next() { id=$((id + 1)); printf -v c '%08x%08x' $$ $id; }
 
 fresh
 # --- a chain -------------------------------------------------------------------------------------
@@ -122,7 +123,7 @@ is "$(sed 1d "$work/out.$c")" "in
 put$nonce 1" 'input is on standard input'
 next; chain "$c" -t 52 -p "printf,%s|,a b,,*,\$x,-n,it's"
 is "$(sed 1d "$work/out.$c")" "a b||*|\$x|-n|it's|$nonce 1" 'arguments arrive as they are'
-next; chain "$c" -t 53 -x 'grep -E "^Sig(Ign|Blk)" /proc/self/status; ls /proc/$$/fd | grep -vx 10; umask; pwd'
+next; chain "$c" -t 53 -x 'grep -E "^Sig(Ign|Blk)" /proc/self/status; ls /proc/$$/fd; umask; pwd'
 is "$(sed 1d "$work/out.$c" | tr -d '\t' | grep -vx 10)" "SigBlk:0000000000000000
 SigIgn:0000000000000000
 0
@@ -224,7 +225,7 @@ du=$(du -sk "$root" | cut -f1); [ "$du" -lt 8192 ]; ok $? 'and takes no space' "
 
 # --- stop --------------------------------------------------------------------------------------------
 meet stop
-next; pack "$c" -t 90 -x "trap '' TERM; sleep 1000 & $(here stop); read x <$work/go.stop" -t 91 -x "echo >$work/ran91"
+next; pack "$c" -t 90 -x "trap '' TERM; sleep 1000 & $(here stop); exec sleep 1000" -t 91 -x "echo >$work/ran91"
 start "$c"
 wait_here stop
 is "$(node stop 91 1 1 2>&1)" 'anneal: stop stopped' 'a queued step is stopped at once'
@@ -359,6 +360,11 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
     timeout -s KILL 60 "${as[@]}" env -i PATH="$path" HOME="$work" "${sh[@]}" "$root/runner" "$root" run "$c" <"$work/tar.$c" >"$work/out.$c" 2>"$work/err.$c"
     is "$(end_of "$c" 1)" 'done 0 0 0 -' 'another user than root can run chains'
     is "$(sed -n 2p "$work/out.$c")" 65534 'as itself'
+    mkdir -m 700 "$work/home"; chown 65534:65534 "$work/home"
+    next; "$tool" full "$c" -t 811 -x 'echo $HOME' >"$work/tar.$c"
+    timeout -s KILL 60 "${as[@]}" env -i HOME="$work/home" SECRET=x /bin/sh -c "$("$tool" command "$c")" <"$work/tar.$c" >"$work/out.$c" 2>"$work/err.$c"
+    is "$(end_of "$c" 1) $(sed -n 2p "$work/out.$c")" "done 0 0 0 - $work/home" 'a node without a runner gets it with the chain, below HOME'
+    is "$(stat -c '%a %u' "$work/home/.anneal"/*/chains)" '700 65534' 'where nobody else can look'
 else
     echo "# no tests of a full disk and of another user: they need root"
 fi

@@ -1,0 +1,303 @@
+/* worker_node.c - nodes that are reached by ssh: access, connections, what they may forget
+ *
+ * A node is known by its name.  How it is reached comes with each task, as a map, over what the
+ * worker was told when it started; where the two say nothing the defaults of src/ssh hold.  A
+ * change of access is taken with the next command.
+ *
+ * Results stay on a node until they are acknowledged.  What may be forgotten is gathered and told
+ * in one command a node, a while later: nobody waits for it.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "sys/fs.h"
+#include "worker/worker_i.h"
+
+enum { FORGET_DELAY_MS = 5000, FORGET_MOST = 64 };
+
+struct worker_nodes {
+    struct ssh_pool *pool; /* NULL: nothing was sent by ssh yet */
+    struct strmap by_name; /* -> struct node */
+    struct loop_timer *forget;
+    bool by_ssh, pinned;
+    enum ssh_via via;
+    uint16_t port;
+    uint32_t max_connections;
+    char *user, *identity, *kex;
+};
+struct reach_call { /* one command under way */
+    struct reach_exec x;
+    struct ssh_run *run;
+};
+
+/* ---- a link over ssh ---- */
+
+static struct node *node_of(struct reach_link *l)
+{
+    return (struct node *)(void *)((char *)l - offsetof(struct node, link));
+}
+
+static void on_output(void *arg, int stream, const char *p, size_t n)
+{
+    struct reach_call *c = arg;
+    c->x.on_output(c->x.arg, stream, p, n);
+}
+
+static void on_end(void *arg, const struct ssh_end *end)
+{
+    static const enum reach_fail fails[SSH_FAIL_COUNT] = {
+        [SSH_FAIL_NONE] = REACH_FAIL_NONE,         [SSH_FAIL_UNREACHABLE] = REACH_FAIL_UNREACHABLE,
+        [SSH_FAIL_HOST_KEY] = REACH_FAIL_HOST_KEY, [SSH_FAIL_AUTH] = REACH_FAIL_AUTH,
+        [SSH_FAIL_LOST] = REACH_FAIL_LOST,         [SSH_FAIL_LIMIT] = REACH_FAIL_LIMIT};
+    struct reach_call *c = arg;
+    struct reach_exec x = c->x;
+    struct reach_exec_end e = {.ran = end->ran,
+                               .status = end->status < 0 ? 255 : end->status,
+                               .fail = fails[end->fail],
+                               .text = end->text};
+    free(c);
+    x.on_end(x.arg, &e);
+}
+
+static int link_exec(struct reach_link *l, const struct reach_exec *x, struct reach_call **ret_call,
+                     struct err *e)
+{
+    struct node *n = node_of(l);
+    struct reach_call *c = xcalloc(1, sizeof *c);
+    c->x = *x;
+    struct ssh_exec_spec spec = {.target = &n->target,
+                                 .command = x->command,
+                                 .input = x->input,
+                                 .on_output = on_output,
+                                 .on_end = on_end,
+                                 .arg = c};
+    int rc = ssh_exec(n->w->nodes->pool, &spec, &c->run, e);
+    if (rc < 0)
+        free(c);
+    else
+        *ret_call = c;
+    return rc;
+}
+
+static void link_close(struct reach_link *l, struct reach_call *c)
+{
+    (void)l;
+    ssh_run_close(c->run);
+    free(c);
+}
+
+/* ---- access ---- */
+
+static const char *said(const struct value *access, const char *key, const char *otherwise)
+{
+    const char *text = value_as_text(value_get(access, key), NULL);
+    return text ? text : otherwise;
+}
+
+static const char *const *texts_of(struct arena *mem, const struct value *list, size_t *ret_n)
+{
+    const char **at = arena_new(mem, const char *, list ? list->n + 1 : 1);
+    *ret_n = 0;
+    for (uint32_t i = 0; value_is(list, VALUE_LIST) && i < list->n; i++)
+        if (list->items[i].kind == VALUE_STRING)
+            at[(*ret_n)++] = list->items[i].s;
+    return at;
+}
+
+static const char *keys_of(struct arena *mem, const struct value *list)
+{
+    SCOPED_BUF(b);
+    for (uint32_t i = 0; value_is(list, VALUE_LIST) && i < list->n; i++)
+        buf_printf(&b, "%s\n", value_as_text(&list->items[i], ""));
+    return arena_strndup(mem, buf_str(&b).s, b.len);
+}
+
+static int access_take(struct node *n, const struct taskmsg *m, struct err *e)
+{
+    const struct worker_nodes *all = n->w->nodes;
+    struct value *access = NULL;
+    free(n->access);
+    n->access = xstrndup(m->access.s ? m->access.s : "", m->access.n);
+    arena_reset(&n->mem);
+    if (m->access.n) {
+        int rc = json_parse(&n->mem, n->access, m->access.n,
+                            &(struct json_options){.name = "access"}, &access, e);
+        if (rc < 0)
+            return rc;
+    }
+    struct ssh_target *t = &n->target;
+    *t = (struct ssh_target){.name = n->name,
+                             .user = said(access, "user", all->user),
+                             .jump = said(access, "jump", NULL),
+                             .config = said(access, "config", NULL),
+                             .kex = all->kex,
+                             .host_keys = keys_of(&n->mem, value_get(access, "host_keys"))};
+    const char **identities = arena_new(&n->mem, const char *, 1);
+    identities[0] = said(access, "identity", all->identity);
+    t->identities = identities;
+    t->n_identities = identities[0] ? 1 : 0;
+    t->agent = !identities[0];
+    t->port = (uint16_t)value_as_int(value_get(access, "port"), all->port);
+    t->trust = strcmp(said(access, "trust", all->pinned ? "pinned" : "first"), "pinned") == 0
+                   ? SSH_TRUST_PINNED
+                   : SSH_TRUST_FIRST;
+    t->addresses = texts_of(&n->mem, value_get(access, "addresses"), &t->n_addresses);
+    if (t->n_addresses == 0) {
+        const char **name = arena_new(&n->mem, const char *, 1);
+        name[0] = n->name;
+        t->addresses = name;
+        t->n_addresses = 1;
+    }
+    n->options.sudo = value_as_bool(value_get(access, "sudo"), false);
+    return 0;
+}
+
+bool node_is_remote(const struct worker *w, const struct taskmsg *m, const struct value *access)
+{
+    const char *via = value_as_text(value_get(access, "via"), NULL);
+    return m->node.n > 0 && (via ? strcmp(via, "ssh") == 0 : w->nodes && w->nodes->by_ssh);
+}
+
+static void on_host_key(void *arg, const char *name, const char *line)
+{
+    worker_send(arg, &(struct taskmsg){
+                         .kind = TASKMSG_SEEN, .node = str_of(name), .host_key = str_of(line)});
+}
+
+static int pool_open(struct worker *w, struct err *e)
+{
+    struct worker_nodes *all = w->nodes;
+    if (all->pool)
+        return 0;
+    char *dir = fs_join(w->run_dir, "ssh");
+    struct ssh_pool_options o = {.via = all->via,
+                                 .run_dir = dir,
+                                 .max_connections = all->max_connections,
+                                 .on_host_key = on_host_key,
+                                 .arg = w};
+    int rc = ssh_pool_new(w->loop, &o, &all->pool, e);
+    free(dir);
+    return rc;
+}
+
+struct node *node_get(struct worker *w, const struct taskmsg *m, struct err *e)
+{
+    struct worker_nodes *all = w->nodes;
+    uintptr_t found;
+    struct node *n = NULL;
+    if (pool_open(w, e) < 0)
+        return NULL;
+    if (strmap_get(&all->by_name, m->node, &found)) {
+        n = (struct node *)found;
+        if (str_is(m->access, n->access))
+            return n;
+    } else {
+        n = xcalloc(1, sizeof *n);
+        n->w = w;
+        n->name = xstrndup(m->node.s, m->node.n);
+        n->link = (struct reach_link){.exec = link_exec, .close = link_close};
+        arena_init(&n->mem);
+        strmap_put(&all->by_name, str_of(n->name), (uintptr_t)n);
+    }
+    return access_take(n, m, e) < 0 ? NULL : n;
+}
+
+/* ---- what a node may forget ---- */
+
+static void forgot(void *arg, const struct reach_answer *answer)
+{
+    struct node *n = arg;
+    reach_ask_free(n->ask);
+    n->ask = NULL;
+    (void)answer; /* what it could not be told goes with its next boot */
+    if (n->done.n > 0)
+        loop_timer_at(n->w->nodes->forget, loop_now_ms(n->w->loop) + FORGET_DELAY_MS);
+}
+
+static void node_forget(struct node *n)
+{
+    const char *chains[FORGET_MOST];
+    struct err e;
+    size_t k = 0;
+    if (n->ask || n->done.n == 0)
+        return;
+    while (k < FORGET_MOST && k < n->done.n) {
+        chains[k] = n->done.at[n->done.n - 1 - k].chain;
+        k++;
+    }
+    if (reach_ack(&n->link, &n->options, chains, k, forgot, n, &n->ask, &e) < 0)
+        n->ask = NULL;
+    n->done.n -= k;
+}
+
+static void on_forget(void *arg)
+{
+    struct worker *w = arg;
+    for (size_t i = 0; i < w->nodes->by_name.n; i++)
+        node_forget((struct node *)w->nodes->by_name.at[i].val);
+}
+
+void node_forget_later(struct node *n, const char *chain)
+{
+    struct worker_nodes *all = n->w->nodes;
+    struct reach_name *name = vec_add(&n->done);
+    snprintf(name->chain, sizeof name->chain, "%s", chain);
+    if (!loop_timer_armed(all->forget))
+        loop_timer_at(all->forget, loop_now_ms(n->w->loop) + FORGET_DELAY_MS);
+}
+
+/* ---- life ---- */
+
+static char *text_or_null(const char *s)
+{
+    return s && *s ? xstrdup(s) : NULL;
+}
+
+int nodes_start(struct worker *w, const struct worker_options *o, struct err *e)
+{
+    static const char *const vias[SSH_VIA_COUNT] = {
+        [SSH_VIA_AUTO] = "auto", [SSH_VIA_LIBSSH] = "libssh", [SSH_VIA_OPENSSH] = "openssh"};
+    struct worker_nodes *all = w->nodes = xcalloc(1, sizeof *all);
+    const char *via = o->ssh_transport ? o->ssh_transport : "auto";
+    all->by_ssh = o->nodes_by_ssh;
+    all->pinned = o->ssh_pinned;
+    all->port = o->ssh_port;
+    all->max_connections = o->ssh_max_connections;
+    all->user = text_or_null(o->ssh_user);
+    all->identity = text_or_null(o->ssh_identity);
+    all->kex = text_or_null(o->ssh_kex);
+    all->forget = loop_timer_new(w->loop, on_forget, w);
+    while (all->via < SSH_VIA_COUNT && strcmp(via, vias[all->via]) != 0)
+        all->via++;
+    return all->via < SSH_VIA_COUNT ? 0 : err_set(e, ERR_INVALID, "no ssh transport \"%s\"", via);
+}
+
+static void node_free(struct node *n)
+{
+    reach_ask_free(n->ask);
+    vec_done(&n->done);
+    arena_done(&n->mem);
+    free(n->name);
+    free(n->access);
+    free(n);
+}
+
+void nodes_done(struct worker *w)
+{
+    struct worker_nodes *all = w->nodes;
+    if (!all)
+        return;
+    for (size_t i = 0; i < all->by_name.n; i++) /* none is ever deleted */
+        node_free((struct node *)all->by_name.at[i].val);
+    strmap_done(&all->by_name);
+    ssh_pool_free(all->pool);
+    loop_timer_free(all->forget);
+    free(all->user);
+    free(all->identity);
+    free(all->kex);
+    free(all);
+    w->nodes = NULL;
+}

@@ -1,0 +1,328 @@
+/* worker_travel.c - runs that are on their node, one or several as a chain
+ *
+ * A run whose jig acts on the node goes there as a step; those that are to begin behind it go along
+ * in the same archive, as far as they are for the same node and all they need is here.  Each is
+ * RUNNING from the answer of the one before it on, as anywhere else: the chain on the node is a
+ * faster way to do the same thing, not another rule.
+ *
+ * What the node says of a step is told in order.  A connection that broke in the middle leaves
+ * behind what nobody knows: LOST.  One that was never made leaves nothing: "not yet", with the
+ * reason, so that the attempt waits without a worker until the node can be reached.
+ *
+ * A travel lives until the node has told everything and the server has every answer; then the node
+ * may forget what it keeps.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "worker/worker_i.h"
+
+enum { UNREACHED_MS = 5000, UNTRUSTED_MS = 30000, LIMIT_SPARE_S = 30 };
+
+struct travel {
+    struct worker *w;
+    struct node *node;
+    struct link of_worker;
+    struct reach_chain *chain; /* NULL: it is over */
+    char name[REACH_CHAIN_HEX];
+    struct run *runs[REACH_STEPS_MAX]; /* NULL: told, or forgotten */
+    const struct jig *jigs[REACH_STEPS_MAX];
+    const struct task_request *requests[REACH_STEPS_MAX]; /* of the runs */
+    size_t n;
+    uint32_t waiting; /* answers that are not acknowledged */
+    bool over, began; /* began: something of it may have */
+    VEC(struct reach_ask *) stops;
+};
+
+static void travel_free(struct travel *t)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->runs[i])
+            t->runs[i]->travel = NULL;
+    for (size_t i = 0; i < t->stops.n; i++)
+        reach_ask_free(t->stops.at[i]);
+    vec_done(&t->stops);
+    reach_chain_free(t->chain);
+    link_remove(&t->of_worker);
+    free(t);
+}
+
+static void travel_settle(struct travel *t)
+{
+    if (!t->over || t->waiting > 0)
+        return;
+    if (t->began)
+        node_forget_later(t->node, t->name);
+    travel_free(t);
+}
+
+void travel_awaits(struct travel *t)
+{
+    t->waiting++;
+}
+
+void travel_acknowledged(struct travel *t)
+{
+    t->waiting--;
+    travel_settle(t);
+}
+
+void travel_leave(struct run *r)
+{
+    if (r->travel)
+        r->travel->runs[r->travel_at] = NULL;
+    r->travel = NULL;
+}
+
+/* ---- what the node says ---- */
+
+static void on_log(void *arg, unsigned step, const char *p, size_t n)
+{
+    struct travel *t = arg;
+    struct run *r = t->runs[step];
+    if (!r)
+        return;
+    jig_line_note(&r->line, p, n);
+    run_log(r, 1, p, n);
+}
+
+/* One that has not come to an end by itself. */
+static void say(struct jig_result *r, enum outcome outcome, const char *what, struct str note)
+{
+    *r = (struct jig_result){.outcome = outcome, .exit_code = -1};
+    snprintf(r->text, sizeof r->text, "%s%s%.*s", what, note.n ? ": " : "",
+             (int)(note.n < 160 ? note.n : 160), note.n ? note.s : "");
+}
+
+static void judge(struct travel *t, unsigned step, const struct reach_end *end, struct arena *mem,
+                  struct jig_result *ret)
+{
+    struct run *r = t->runs[step];
+    switch (end->what) {
+    case REACH_DONE:
+        t->jigs[step]->judge(t->requests[step], end, jig_line_last(&r->line), mem, ret);
+        break;
+    case REACH_STOPPED: say(ret, OUTCOME_CANCELLED, "told to end", end->note); break;
+    case REACH_LIMIT:
+        r->timed_out = true;
+        say(ret, OUTCOME_CANCELLED, "ran too long", end->note);
+        break;
+    case REACH_REFUSED: say(ret, OUTCOME_REFUSED, "the node knows a later run", end->note); break;
+    case REACH_LOST:
+    case REACH_HELD:
+        say(ret, OUTCOME_LOST, "it was begun before, and its end was not seen", end->note);
+        break;
+    case REACH_FULL: say(ret, OUTCOME_FAILED, "no space left on the node", end->note); break;
+    case REACH_UNRUN: say(ret, OUTCOME_FAILED, "it could not be begun", end->note); break;
+    case REACH_SKIPPED: say(ret, OUTCOME_CANCELLED, "the chain ended before it", end->note); break;
+    case REACH_WHAT_COUNT: break;
+    }
+    if (r->cancelled && (ret->outcome == OUTCOME_FAILED || ret->outcome == OUTCOME_AGAIN))
+        ret->outcome = OUTCOME_CANCELLED;
+    if (end->left > 0) {
+        SCOPED_BUF(b);
+        buf_printf(&b, "--- %u process%s left behind and ended\n", end->left,
+                   end->left == 1 ? " was" : "es were");
+        run_log(r, 1, b.data, b.len);
+    }
+}
+
+/* Sent again by itself: it was to go on, and the node did not think so. */
+static bool starts_anew(struct run *r, const struct reach_end *end)
+{
+    return end->what == REACH_SKIPPED && !r->cancelled && !r->timed_out && !r->w->stopping;
+}
+
+static void finish(struct run *r, struct travel *t, const struct jig_result *res)
+{
+    travel_leave(r);
+    r->answered_from = t;
+    run_step_finished(r, res);
+}
+
+static void on_end(void *arg, unsigned step, const struct reach_end *end)
+{
+    struct travel *t = arg;
+    struct worker *w = t->w;
+    struct run *r = t->runs[step];
+    struct jig_result res;
+    struct err e;
+    SCOPED_ARENA(mem);
+    if (end->what != REACH_SKIPPED)
+        t->began = true;
+    if (!r)
+        return;
+    if (r->life != LIFE_RUNNING) { /* nothing began of it: it is as if it had not been sent */
+        travel_leave(r);
+        return;
+    }
+    if (starts_anew(r, end)) {
+        const struct jig *jig = t->jigs[step];
+        const struct task_request *req = t->requests[step];
+        travel_leave(r);
+        if (travel_begin(r, jig, req, &e) < 0) {
+            say(&res, OUTCOME_FAILED, e.text, (struct str){0});
+            run_step_finished(r, &res);
+        }
+    } else {
+        judge(t, step, end, &mem, &res);
+        finish(r, t, &res);
+    }
+    runs_pump(w); /* who goes on behind it is RUNNING before its own end is told */
+}
+
+static void unreached(const struct reach_over *over, struct jig_result *ret)
+{
+    bool trust = over->fail == REACH_FAIL_HOST_KEY || over->fail == REACH_FAIL_AUTH;
+    if (over->fail == REACH_FAIL_NONE) {
+        say(ret, OUTCOME_FAILED, over->text, (struct str){0});
+        return;
+    }
+    say(ret, OUTCOME_AGAIN, over->text, (struct str){0});
+    ret->again_ms = trust ? UNTRUSTED_MS : UNREACHED_MS;
+}
+
+static void on_over(void *arg, const struct reach_over *over)
+{
+    struct travel *t = arg;
+    struct worker *w = t->w;
+    struct jig_result res;
+    snprintf(t->name, sizeof t->name, "%s", over->chain ? over->chain : "");
+    t->began = t->began || over->kind == REACH_CUT;
+    for (size_t i = 0; i < t->n; i++) {
+        struct run *r = t->runs[i];
+        if (!r)
+            continue;
+        if (r->life != LIFE_RUNNING) {
+            travel_leave(r); /* what becomes of it follows from the one before it */
+            continue;
+        }
+        if (over->kind == REACH_NEVER)
+            unreached(over, &res);
+        else
+            say(&res, OUTCOME_LOST, over->text, (struct str){0});
+        if (r->cancelled && res.outcome == OUTCOME_AGAIN)
+            res.outcome = OUTCOME_CANCELLED;
+        finish(r, t, &res);
+    }
+    reach_chain_free(t->chain);
+    t->chain = NULL;
+    t->over = true;
+    travel_settle(t);
+    runs_pump(w);
+}
+
+/* ---- sending ---- */
+
+bool travel_wanted(const struct run *r, const struct jig *jig)
+{
+    struct value *access = NULL;
+    struct err e;
+    if (!jig->step)
+        return false;
+    if (r->msg.access.n && json_parse(r->mem, r->msg.access.s, r->msg.access.n,
+                                      &(struct json_options){.name = "access"}, &access, &e) < 0)
+        access = NULL;
+    return node_is_remote(r->w, &r->msg, access);
+}
+
+static int step_make(struct run *r, const struct jig *jig, const struct task_request *req,
+                     struct reach_step *s, struct err *e)
+{
+    const struct taskmsg *m = req->msg;
+    *s = (struct reach_step){.run = {.fence = m->fence,
+                                     .task = m->task,
+                                     .attempt = m->attempt,
+                                     .ask = m->ask,
+                                     .step = req->step},
+                             .umask_bits = 022,
+                             .grace_s = (uint32_t)((m->grace_ms + 999) / 1000)};
+    if (m->timeout_ms)
+        s->limit_s = (uint32_t)(m->timeout_ms / 1000) + LIMIT_SPARE_S;
+    return jig->step(req, r->mem, s, e);
+}
+
+/* May it go along?  If anything is wrong with it, that is found when its turn comes. */
+static bool goes_along(const struct run *first, struct run *r)
+{
+    struct err e;
+    return r->life == LIFE_AHEAD && !r->cancelled && !r->msg.no_op && run_has_documents(r) &&
+           str_eq(r->msg.node, first->msg.node) && str_eq(r->msg.access, first->msg.access) &&
+           run_prepare(r, &e) == 0 && r->jig->step && !r->msg.tests.n;
+}
+
+static void gather(struct travel *t, struct run *r, const struct jig *jig,
+                   const struct task_request *req)
+{
+    t->runs[t->n] = r;
+    t->jigs[t->n] = jig;
+    t->requests[t->n] = req;
+    r->travel = t;
+    r->travel_at = (unsigned)t->n++;
+    r->line = (struct jig_line){0};
+}
+
+int travel_begin(struct run *r, const struct jig *jig, const struct task_request *req,
+                 struct err *e)
+{
+    struct reach_step steps[REACH_STEPS_MAX];
+    if (r->travel)
+        return 0; /* it went along with the one before it */
+    struct node *node = node_get(r->w, &r->msg, e);
+    if (!node)
+        return -(int)e->code;
+    struct travel *t = xcalloc(1, sizeof *t);
+    t->w = r->w;
+    t->node = node;
+    link_append(&r->w->travels, &t->of_worker);
+    int rc = step_make(r, jig, req, &steps[0], e);
+    gather(t, r, jig, req);
+    for (struct run *next = r->msg.tests.n ? NULL : r->after;
+         rc == 0 && next && t->n < REACH_STEPS_MAX && goes_along(r, next); next = next->after) {
+        struct err later;
+        if (step_make(next, next->jig, &next->req, &steps[t->n], &later) < 0)
+            break;
+        gather(t, next, next->jig, &next->req);
+    }
+    struct reach_chain_spec spec = {.loop = r->w->loop,
+                                    .link = &node->link,
+                                    .options = node->options,
+                                    .steps = steps,
+                                    .n = t->n,
+                                    .on_log = on_log,
+                                    .on_end = on_end,
+                                    .on_over = on_over,
+                                    .arg = t};
+    if (rc == 0)
+        rc = reach_chain_start(&spec, &t->chain, e);
+    if (rc < 0)
+        travel_free(t);
+    return rc;
+}
+
+/* ---- ending ---- */
+
+static void stopped(void *arg, const struct reach_answer *answer)
+{
+    (void)arg;
+    (void)answer; /* what became of it the chain tells */
+}
+
+void travel_stop(struct run *r, uint64_t grace_ms)
+{
+    struct travel *t = r->travel;
+    struct reach_ask *ask;
+    struct err e;
+    if (reach_stop(&t->node->link, &t->node->options, r->msg.task, r->msg.attempt,
+                   (uint32_t)((grace_ms + 999) / 1000), stopped, t, &ask, &e) == 0)
+        vec_push(&t->stops, ask);
+}
+
+void travels_done(struct worker *w)
+{
+    while (!link_empty(&w->travels))
+        travel_free(LINK_OF(w->travels.next, struct travel, of_worker));
+}
