@@ -127,13 +127,14 @@ int server_provider_put(struct server *s, const struct server_call *c, struct se
         err_at(e, "/type");
         return rc;
     }
+    bool anew = new || !str_is(type, p->type);
     given = given ? given : &nothing;
     struct plugin_split split = plugin_fields_split(c->mem, t, true, given);
     if ((rc = fields_refused(t, split.dropped, e)) < 0 ||
         (rc = plugin_fields_check(t, given, e)) < 0)
         return rc;
     const struct value *has = value_merge(
-        c->mem, new ? &nothing : provider_shown(c->mem, p->fields, &p->secret), given);
+        c->mem, anew ? &nothing : provider_shown(c->mem, p->fields, &p->secret), given);
     if ((rc = plugin_fields_complete(t, true, has, e)) < 0 ||
         (rc = provider_put(s, c, str_of(c->id[0]), type, split.plain, split.sensitive, &p, e)) < 0)
         return rc;

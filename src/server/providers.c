@@ -240,10 +240,11 @@ int provider_put(struct server *s, const struct server_call *c, struct str name,
     SCOPED_BUF(fields);
     if (new && all->n >= PROVIDER_MOST)
         return err_set(e, ERR_LIMIT, "more than %d providers", PROVIDER_MOST);
-    const struct value *was = new ? value_map(c->mem) : view_json(c->mem, p->fields);
+    bool anew = new || !str_is(type, p->type); /* what another type was told is not its own */
+    const struct value *was = anew ? value_map(c->mem) : view_json(c->mem, p->fields);
     json_write_canonical(&fields, without_null(c->mem, value_merge(c->mem, was, plain)));
     owner_write(owner, "provider", new ? all->last_id + 1 : p->id);
-    int rc = reseal(s, owner, new ? NULL : &p->secret, sensitive, &secret, e);
+    int rc = reseal(s, owner, anew ? NULL : &p->secret, sensitive, &secret, e);
     if (rc < 0)
         return rc;
     if (new)

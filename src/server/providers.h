@@ -38,7 +38,8 @@ const struct plugins *providers_plugins(struct server *s);
 /* Borrowed; NULL: there is none. */
 const struct provider *provider_named(const struct server *s, struct str name);
 const struct provider *provider_next(const struct server *s, uint32_t after); /* by id */
-/* A new one (id 0) or another content of one.  Fields of the map that are null go.  Answers with
+/* A new one (id 0) or another content of one.  Fields that are null go, and with
+ * another type all that were said to the one before.  Answers with
  * the one that is kept. */
 int provider_put(struct server *s, const struct server_call *c, struct str name, struct str type,
                  const struct value *plain, const struct value *sensitive,

@@ -33,7 +33,8 @@ static const char descriptor[] =
     "    fields:\n"
     "      admin: {region: {override: true}, url: {override: true, sensitive: true}, size: {}}\n"
     "      user: {keyname: {}, key: {sensitive: true}}\n"
-    "    required: {user: [[keyname, key]]}\n";
+    "    required: {user: [[keyname, key]]}\n"
+    "  plain: {fields: {admin: {zone: {}}}}\n";
 
 static char fields_seen[1024], secrets_seen[1024];
 
@@ -198,6 +199,18 @@ static void test_wiped(struct rig *g, size_t *from)
     ok(credential_get(g->server, id) == NULL, "the end of the delete operation wipes it");
 }
 
+/* What one type was told is nothing to another. */
+static void test_retyped(struct rig *g)
+{
+    rig_do(g, server_provider_get, "Provider", (struct rig_ask){.id = "rack"});
+    g->if_match = arena_printf(&g->mem, "%llu", (unsigned long long)g->reply.rev);
+    rig_do(g, server_provider_put, "Provider",
+           (struct rig_ask){.id = "rack", .body = "{'type': 'plain', 'fields': {'zone': 'z'}}"});
+    ok(!rig_at(g, "fields.region") && !rig_at(g, "fields.url"), "a provider of another type");
+    is_text(rig_text(g, "fields.zone"), "z", "begins anew");
+    is_int(rig_at(g, "sensitive")->n, 0, "without secrets of the old one");
+}
+
 static void test_removed(struct rig *g)
 {
     rig_do(g, server_provider_get, "Provider", (struct rig_ask){.id = "rack"});
@@ -236,6 +249,7 @@ int main(void)
     test_refusals(&g);
     test_credentials(&g, &from);
     test_wiped(&g, &from);
+    test_retyped(&g);
     test_removed(&g);
     rig_close(&g);
     fs_remove_tree(work, &e);
