@@ -101,6 +101,29 @@ start --set "plugin_path=$work/plugins"
 out=$(anneal cluster expand one --by 1 --wait=60s 2>&1)
 ok $? "after a crash of the server too" "$out"
 
+# --- killed when the machine is made and nobody has been told: found again, not made twice ---
+cat >>"$work/made.py" <<'END'
+            with open("makings", "a", encoding="utf-8") as log:
+                log.write(str(self.place) + "\n")
+            import time
+            while pathlib.Path("slow").exists():
+                time.sleep(0.05)
+END
+sed -i "/making.rename(self.place)/r $work/made.py" "$work/plugins/dirs/dirs.py"
+touch "$work/plugins/dirs/slow"
+op=$(anneal cluster expand one --by 1 -o json | python3 -c 'import json,sys; print(json.load(sys.stdin)["operation"]["id"])')
+until_true 20 test -s "$work/plugins/dirs/makings"
+ok $? "a machine is made, and its plugin has not answered"
+crash
+rm "$work/plugins/dirs/slow"
+start --set "plugin_path=$work/plugins"
+anneal operation watch "$op" >"$work/out" 2>&1
+ok $? "after a restart the operation goes on to its end" "$(cat "$work/out")"
+is "$(wc -l <"$work/plugins/dirs/makings")" 1 "the machine was made once"
+is "$(ls "$work/lab/machines" | wc -l)" 5 "and there is no other"
+has "$(for t in $(anneal task list --limit 1000 -o name); do anneal task attempts "$t" -o json; done)" \
+    "found by find: an earlier attempt had got there" "the probe found it"
+
 # --- misbehaviour ---
 anneal -q deployment add zoo
 nodes n1 n2 n3 n4 n5 n6 n7
