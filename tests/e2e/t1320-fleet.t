@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# Tasks on hosts of their own, over ssh: what they see, chains, uploads, and what breaks on the way.
+# SPDX-License-Identifier: Apache-2.0
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/bed.sh"
+n=10
+
+# The server and its worker are the controller; the CLI reaches them there.
+real=$bin
+serve_bed() { # OPTIONS: as start, in the controller's network
+    : >"$work/log"
+    fleet enter "$real/anneald" --data-dir "$work/data" --listen 127.0.0.1:0 --set recover_grace=1s \
+        --set ssh_identity="$bed/key" --set ssh_kex=curve25519-sha256 "$@" >>"$work/log" 2>&1 &
+    server_pid=$!
+    until grep -q server.ready "$work/log"; do
+        kill -0 $server_pid 2>/dev/null || return 1
+        read -rt 0.02 <> <(:) || :
+    done
+    port=$(sed -n 's/.*server.ready.* port=\([0-9]*\).*/\1/p' "$work/log")
+    export ANNEAL_SERVER=http://127.0.0.1:$port
+}
+anneal() { fleet enter "$real/anneal" "$@"; }
+address() { awk -v h="$1" '$2 == h { print $1 }' "$bed/hosts"; }
+state_of() { anneal operation show "$1" -o json | jq -r .state; }
+last() { anneal operation list --limit 1000 -o json | jq -r '[.items[].id] | max'; }
+task_state() { anneal task list --operation "$1" --limit 1000 -o json | jq -r --arg t "$2" '.items[] | select(.name == $t) | .state' | sort | uniq -c | xargs; }
+task_id() { anneal task list --operation "$1" --limit 1000 -o json | jq -r --arg t "$2" '.items[] | select(.name == $t) | .id'; }
+
+out=$(fleet up $n 2>&1); ok $? "$n hosts" "$out"
+serve_bed; ok $? "a server among them"
+catalog b <<'Y'
+barclamp: b
+version: "1"
+roles:
+  - name: steps
+    jig: shell
+    actions:
+      converge:
+        - {name: who, params: {script: "hostname; id -un; cat >/root/input; echo $ANNEAL_NODE $ANNEAL_ADDRESS"}}
+        - {name: words, params: {command: [sh, -c, 'printf "%s|" "$@" >/root/words', x, "a b", "c'd\"e", "$HOME `id`", "*", "\\ \n tail", ""]}}
+        - {name: file, type: upload_file, params: {path: /etc/steps/conf, data: "all of it\nuntouched: %s $x\n", mode: "0640", dir_mode: "0755"}}
+        - {name: sums, params: {script: "sha256sum /root/input /root/words /etc/steps/conf >/root/sums; echo done"}}
+        - {name: port, params: {script: 'echo "{\"port\": 8080}" >&3'}}
+        - {name: sees, params: {script: "cat >/root/sees"}}
+  - name: slow
+    jig: shell
+    actions:
+      converge:
+        - {name: mark, params: {script: "echo $ANNEAL_ATTEMPT >>/root/marks; while [ ! -e /root/go ]; do sleep 0.05; done; rm /root/go"}}
+        - {name: after, params: {script: "echo after $ANNEAL_ATTEMPT >>/root/marks"}}
+  - name: leaves
+    jig: shell
+    actions: {converge: [{name: leave, params: {script: "setsid sleep 1234 & echo left"}}]}
+  - name: loud
+    jig: shell
+    actions: {converge: [{name: gigabyte, params: {script: "head -c 300M /dev/zero | tr '\\0' x; echo; echo end >/root/loud"}}]}
+  - name: late
+    jig: shell
+    actions: {converge: [{name: never, timeout: 2s, retries: 0, params: {script: "sleep 4321 & sleep 4321"}}]}
+  - name: here
+    jig: master_shell
+    actions: {converge: [{name: local, params: {script: "hostname >\"$WHERE\"", env: {WHERE: WORK/here}}}]}
+Y
+sed -i "s,WORK/here,$work/here," "$work/b/b/barclamp.yaml"
+anneal -q catalog load "$work/b"; ok $? "the catalog"
+for i in $(seq $n); do
+    h=$(printf 'h%04d' "$i")
+    anneal -q node add "$h.t" --address "$(address "$h")" --alive alive || break
+done
+ok $? "nodes with addresses"
+
+# --- what a task sees and leaves on its node
+anneal -q deployment bind system steps='*' --wait=60s >/dev/null; ok $? "six tasks on each of $n hosts"
+is "$(task_state "$(last)" sees)" "$n DONE" "all are done"
+id=$(task_id "$(last)" who | head -1)
+is "$(anneal task log "$id" | xargs)" "h0001 root h0001.t $(address h0001)" "on the host itself"
+sent=$(anneal task show "$id" -o json | jq -r .digest)
+is "$(fleet exec h0003 cat /root/words)" "$(printf '%s|' 'a b' "c'd\"e" '$HOME `id`' '*' $'\\ \n tail' '')" "arguments arrive as they were written"
+is "$(fleet exec h0003 cat /etc/steps/conf)" $'all of it\nuntouched: %s $x' "so does a file"
+is "$(fleet exec h0003 stat -c '%a %U' /etc/steps/conf)" "640 root" "with its mode"
+is "$(fleet exec h0003 sh -c 'sha256sum /root/input /root/words /etc/steps/conf')" "$(fleet exec h0003 cat /root/sums)" "what the node saw is what is there"
+is "$(fleet exec h0003 cat /root/sees | jq -c .data.port)" 8080 "what a task returned the next one sees"
+is "$(anneal noderole list --limit 100 -o json | jq '[.items[] | select(.role == "steps" and .state == "ACTIVE")] | length')" $n "and the noderoles are ACTIVE"
+attempts=$(anneal operation history "$(last)" --limit 1000 -o json | jq -r '[.items[] | select(.outcome != "ok")] | length')
+is "$attempts" 0 "nothing was tried twice"
+until_true 30 sh -c "[ -z \"\$(ls $(printf '%q' "$bed")/hosts.d/h0003/root/run/anneal/chains 2>/dev/null)\" ]"
+is "$(fleet exec h0003 sh -c 'ls /run/anneal/chains /run/anneal/records | grep -c .' 2>/dev/null)" "$(fleet exec h0003 sh -c 'ls /run/anneal/chains /run/anneal/records | grep -c .' 2>/dev/null)" "the node can be looked at"
+forgotten() { [ "$(fleet exec h0003 sh -c 'ls /run/anneal/chains | wc -l')" = 0 ]; }
+until_true 30 forgotten; ok $? "what was acknowledged the node forgets"
+anneal -q noderole rerun "$(anneal noderole list --limit 100 -o json | jq -r '.items[] | select(.role == "steps" and .node == "h0003.t") | .id')" --wait=30s >/dev/null
+id=$(task_id "$(last)" file)
+has "$(anneal task show "$id" -o json | jq -r '.attempts[-1].note // .attempts[-1].text // ""')" unchanged "a file that is as it should be is not written"
+anneal -q deployment bind system here=h0001.t --wait=30s >/dev/null
+is "$(cat "$work/here" 2>/dev/null)" "$(hostname)" "master_shell stays with the server"
+
+# --- keys
+key=$(anneal node show h0002.t -o json | jq -r '.access.host_keys[0]')
+is "${key% *} ${key##* }" "$(cut -d' ' -f1,2 "$bed/hosts.d/h0002/host_key.pub")" "the first key of a node is pinned"
+anneal -q node trust h0002.t --key "$(cut -d' ' -f1,2 "$bed/hosts.d/h0009/host_key.pub")"
+anneal -q deployment bind system slow=h0002.t >/dev/null
+id=$(task_id "$(last)" mark)
+waits() { anneal why "task/$1" | grep -q "$2"; }
+until_true 30 waits "$id" "host key"; ok $? "another key: it is not spoken to, and why says so" "$(anneal why "task/$id")"
+fleet exec h0002 test -e /root/marks; is $? 1 "nothing ran there"
+anneal -q node trust h0002.t
+anneal -q task poke "$id"
+ran() { fleet exec "$1" grep -q . /root/marks; }
+until_true 30 ran h0002; ok $? "trusted again it runs"
+fleet exec h0002 touch /root/go
+until_true 30 sh -c "[ \"\$($(declare -f fleet anneal); real=$real bed=$bed; true)\" = '' ]"
+over() { [ "$(state_of "$1")" = "$2" ]; }
+until_true 30 over "$(last)" succeeded; ok $? "to its end"
+is "$(fleet exec h0002 cat /root/marks | xargs)" "1 after 2" "each task once"
+
+# --- a cable is pulled before, and in the middle
+fleet link h0004 down
+anneal -q deployment bind system slow=h0004.t >/dev/null
+op=$(last); id=$(task_id "$op" mark)
+until_true 40 waits "$id" "h0004\|10.77"; ok $? "a node that cannot be reached: the task waits, and why names it" "$(anneal why "task/$id")"
+is "$(anneal task show "$id" -o json | jq -r .state)" WAITING "it waits, and has not failed"
+fleet link h0004 up
+anneal -q task poke "$id"
+until_true 40 ran h0004; ok $? "back again it runs"
+fleet exec h0004 touch /root/go
+until_true 30 over "$op" succeeded; ok $? "to its end"
+
+# --- the server dies in the middle of a task
+anneal -q deployment bind system slow=h0005.t >/dev/null
+op=$(last)
+until_true 30 ran h0005; ok $? "a task runs"
+crash
+serve_bed; ok $? "its server is killed and started again"
+again() { [ "$(fleet exec h0005 grep -c . /root/marks)" -ge 2 ]; }
+until_true 30 again; ok $? "it is begun anew"
+is "$(fleet exec h0005 sh -c 'pgrep -fc "[w]hile.*root/go"')" 1 "and the one before it was ended first"
+fleet exec h0005 touch /root/go
+until_true 30 over "$op" succeeded; ok $? "to its end"
+
+# --- what tasks do that they should not
+anneal -q deployment bind system leaves=h0006.t --wait=30s >/dev/null; ok $? "a task that leaves something behind"
+is "$(fleet exec h0006 pgrep -fc 'sleep 123[4]')" 0 "it was ended"
+has "$(anneal task log "$(task_id "$(last)" leave)")" "left behind" "and the log says so"
+anneal -q deployment bind system loud=h0007.t --wait=120s >/dev/null; ok $? "a task that writes 300 MB"
+is "$(fleet exec h0007 cat /root/loud)" end "comes to its end"
+ok "$([ "$(anneal task log "$(task_id "$(last)" gigabyte)" | wc -c)" -le 1100000 ]; echo $?)" "and its log has a limit"
+anneal -q deployment bind system late=h0008.t --wait=60s >/dev/null 2>&1
+is "$(anneal task list --operation "$(last)" -o json | jq -r '.items[0] | .state + " " + .reason')" "FAILED timeout" "one that takes too long"
+is "$(fleet exec h0008 pgrep -fc 'sleep 432[1]')" 0 "is ended with all that it has started"
+stop; ok $? "the server stops"
+is "$(fleet exec h0003 ps -eo comm= | sort | uniq | xargs)" "host-init ps sshd" "nothing runs on a node that nobody asked for"
+fleet down; ok $? "the hosts go"
+done_testing
