@@ -395,6 +395,28 @@ CREATE TABLE payload (
     body TEXT NOT NULL
 ) STRICT;
 
+-- What was said to providers, and by clusters in confidence; what is sensitive is sealed.
+CREATE TABLE provider (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    rev INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    fields TEXT NOT NULL,
+    names TEXT NOT NULL,
+    sealed TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE credential (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    names TEXT NOT NULL,
+    sealed TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE idempotent (
     id INTEGER PRIMARY KEY,
     tenant INTEGER NOT NULL,

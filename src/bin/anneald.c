@@ -38,7 +38,7 @@ struct program {
     struct worker_thread *worker;
     struct loop_timer *quiesce;
     uint64_t quiesce_until;
-    char *run_dir, *runner;
+    char *run_dir, *runner, *plugins;
 };
 
 static void show_help(void)
@@ -82,6 +82,23 @@ static char *find_runner(void)
     return fs_join(self, "../libexec/anneal/anneal-runner");
 }
 
+/* Where plugins were installed, and before that happened, where they were written. */
+static char *find_plugins(void)
+{
+    char self[4096];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0)
+        return xstrdup("");
+    self[n] = '\0';
+    *strrchr(self, '/') = '\0';
+    struct buf path = {0};
+    char *built = fs_join(self, "../../build.ninja");
+    buf_printf(&path, "%s/%s", self,
+               fs_exists(built) ? "../../../plugins" : "../share/anneal/plugins");
+    free(built);
+    return buf_take(&path, NULL);
+}
+
 static void end_if_idle(void *arg)
 {
     struct program *p = arg;
@@ -113,6 +130,8 @@ static int start_parts(struct program *p, struct err *e)
                              .body_limit = p->opts.body_limit,
                              .page_limit = (uint32_t)p->opts.page_limit,
                              .max_streams = (uint32_t)p->opts.max_streams};
+    if (!p->opts.plugin_path[0])
+        p->opts.plugin_path = p->plugins = find_plugins();
     int r = server_new(&so, &p->server, e);
     if (r < 0)
         return r;
@@ -122,6 +141,7 @@ static int start_parts(struct program *p, struct err *e)
         struct worker_options wo = {.name = "embedded",
                                     .capacity = (uint32_t)p->opts.worker_capacity,
                                     .run_dir = p->run_dir,
+                                    .plugin_path = p->opts.plugin_path,
                                     .runner = p->runner,
                                     .max_output_bytes = p->opts.worker_output_limit,
                                     .beat_ms = 1000,
@@ -186,6 +206,7 @@ static int serve(struct program *p)
     loop_free(p->loop);
     free(p->run_dir);
     free(p->runner);
+    free(p->plugins);
     return r < 0 ? complain(&e) : 0;
 }
 

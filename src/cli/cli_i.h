@@ -110,6 +110,11 @@ int cli_confirm(struct cli *c, const char *question, struct err *e);
 /* "listen.port=8080" to {"listen": {"port": 8080}}; what does not read as JSON is a text. */
 int cli_assignment(struct cli *c, const char *text, const struct value **ret_patch, struct err *e);
 
+/* --- cmd_provider.c --- */
+/* Options FIELD=VALUE and FIELD=FILE (and "unset", where the verb has it) as `fields` of a body. */
+int cli_fields_put(struct cli *c, struct value *body, const char *set, const char *set_file,
+                   struct err *e);
+
 /* --- cli_files.c: a directory as a map of path to text --- */
 int cli_read_tree(struct arena *mem, const char *dir, struct value **ret_files, struct err *e);
 /* Only the files whose paths are wanted. */

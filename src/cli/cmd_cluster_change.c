@@ -106,6 +106,8 @@ static int body_make(struct cli *c, struct value **ret_body, struct err *e)
     }
     if (verbs_option(c->line.verb, "config", strlen("config")))
         rc = config_put(c, body, e);
+    if (!rc && verbs_option(c->line.verb, "field", strlen("field")))
+        rc = cli_fields_put(c, body, "field", "field-file", e);
     *ret_body = body;
     return rc;
 }

@@ -8,6 +8,7 @@
 #include "cli/verbs_i.h"
 
 #include "cli/verbs_cluster_i.h"
+#include "cli/verbs_plugin_i.h"
 #include "cli/verbs_row_i.h"
 
 /* One argument a line reads better than filled lines. */
@@ -472,6 +473,7 @@ const struct cli_verb cli_verbs[] = {
                   REV),
      .about = "Only what is named changes.",
      .examples = "anneal pool set provider.ec2 --close --note 'quota exceeded'"},
+    PLUGIN_ROWS,
     {"barclamp", "list", "list barclamps", cmd_barclamp_list, S,
      .routes = "GET /v1/barclamps",
      .opts = OPTS(LIMIT)},

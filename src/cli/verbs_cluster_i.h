@@ -39,6 +39,12 @@ static const char cluster_states[] = "pending|active|incomplete|inconsistent|del
          "one key of it: a dotted path and a JSON value or plain text; may be repeated"), \
     FLAG("replace-config", 0, "what is given is all of it, instead of laid over " below)
 
+#define FIELDS \
+    MANY("field", "FIELD=VALUE", KIND_TEXT, \
+         "what the provider asks for (see `anneal plugin show`); may be repeated"), \
+    MANY("field-file", "FIELD=FILE", KIND_TEXT, \
+         "the same, the text being in a file (- is standard input): for what is secret")
+
 #define CLUSTER_ROWS \
     {"cluster", "list", "list clusters", cmd_cluster_list, S, \
      .routes = "GET /v1/clusters", \
@@ -66,7 +72,7 @@ static const char cluster_states[] = "pending|active|incomplete|inconsistent|del
                       "which layout is better: cost, fewest-nodes, coopr, or one of the catalog"), \
                   OPT("domain", "NAME", KIND_TEXT, \
                       "behind the names of nodes (default: the template's, or local)"), \
-                  CONFIG("the template's"), \
+                  CONFIG("the template's"), FIELDS, \
                   OPT("lease", "DURATION", KIND_TEXT, \
                       "how long it is lent, as 30d, or forever (default: the template's)"), \
                   STEPS, DRY_RUN, URGENCY), \

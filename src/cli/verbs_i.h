@@ -34,6 +34,8 @@ enum cli_kind {
     KIND_CLUSTER,
     KIND_JIG,
     KIND_POOL,
+    KIND_PROVIDER,
+    KIND_PLUGIN,
     KIND_BARCLAMP,
     KIND_NODEROLE, /* from here on: a number */
     KIND_OPERATION,
@@ -153,6 +155,14 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(jig_disable)                                                                                 \
     X(pool_list)                                                                                   \
     X(pool_show)                                                                                   \
+    X(provider_list)                                                                               \
+    X(provider_show)                                                                               \
+    X(provider_add)                                                                                \
+    X(provider_set)                                                                                \
+    X(provider_remove)                                                                             \
+    X(plugin_list)                                                                                 \
+    X(plugin_show)                                                                                 \
+    X(plugin_check)                                                                                \
     X(pool_set)                                                                                    \
     X(deployment_list)                                                                             \
     X(deployment_show)                                                                             \

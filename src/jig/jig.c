@@ -4,8 +4,8 @@
 
 #include "jig/jig_i.h"
 
-static const struct jig *const jigs[] = {&jig_callback, &jig_master_shell, &jig_noop,  &jig_script,
-                                         &jig_shell,    &jig_test,         &jig_upload};
+static const struct jig *const jigs[] = {&jig_callback, &jig_master_shell, &jig_noop, &jig_plugin,
+                                         &jig_script,   &jig_shell,        &jig_test, &jig_upload};
 
 const struct jig *jig_at(size_t i)
 {

@@ -7,6 +7,7 @@
  *   callback  tells params.url what happened: a signed POST of params.body
  *   noop    answers ok at once; params.returns is returned
  *   master_shell  as shell, but always on the worker's machine
+ *   plugin  asks the plugin that params.action and params.type are for (docs/rfc/10-plugins.md)
  *   shell   runs params.command, or params.script by /bin/sh, on the node
  *   script  runs the program params.file with params.args on the node
  *   test    does what its parameters say, in no process: sleeps, fails, asks to be asked again
@@ -24,7 +25,7 @@
 #include "reach/reach.h"
 #include "sys/loop.h"
 
-enum { JIG_TEXT_BYTES = 256 };
+enum { JIG_TEXT_BYTES = 256, JIG_RUN_STEPS = 2 };
 
 struct jig_run; /* a jig's own state of one execution */
 struct jig_result {
@@ -39,13 +40,16 @@ struct jig_result {
 struct task_request {
     const struct taskmsg *msg;
     const struct value *params, *data; /* parsed, NULL if empty; live as long as the run */
-    uint32_t step;                     /* of one run: what it starts one after the other, from 0 */
+    /* Of one run: what it starts one after the other, from 0.  A jig may start JIG_RUN_STEPS, this
+     * one and those behind it. */
+    uint32_t step;
 };
 struct jig_env { /* what a jig may use; supplied by the worker, lives as long as the run */
     struct loop *loop;
     const char *run_dir; /* absolute; private; holds jig_dirs[] */
     const char *runner;  /* path of the anneal-runner program */
     size_t max_output_bytes;
+    struct jig_plugins *plugins; /* NULL: this worker has none */
     void (*log)(void *ctx, int stream, const char *p, size_t n);
     /* Exactly once per successful start, perhaps within it.  The run stays until free(). */
     void (*finish)(void *ctx, const struct jig_result *r);
@@ -67,6 +71,8 @@ struct jig {
      * NULL: there is nothing to tell. */
     void (*preview)(const struct jig_env *env, const struct task_request *req,
                     struct jig_result *r);
+    bool tells; /* a no-op is started as well: start() looks at msg->no_op, changes nothing and
+                 * returns nothing */
     /* Jigs that act on the node of their task have these two; start() is for the case that the node
      * is the worker's own machine.  What to run there, its texts in `mem`; the run's identity and
      * limits are filled in by others. */
@@ -82,6 +88,11 @@ const struct jig *jig_find(struct str name);
 /* The i-th jig by name, NULL past the end. */
 const struct jig *jig_at(size_t i);
 
+/* The plugins of a worker: read when they are first needed, and again when something about them has
+ * changed.  `path` is a list of directories, separated by colons. */
+struct jig_plugins;
+struct jig_plugins *jig_plugins_new(const char *path);
+void jig_plugins_free(struct jig_plugins *p); /* NULL: nothing */
 /* For the text of a failure: the last line written that is not blank. */
 struct jig_line {
     char now[160], last[160];

@@ -5,8 +5,8 @@
 
 #include "jig/jig.h"
 
-extern const struct jig jig_callback, jig_master_shell, jig_noop, jig_script, jig_shell, jig_test,
-    jig_upload;
+extern const struct jig jig_callback, jig_master_shell, jig_noop, jig_plugin, jig_script, jig_shell,
+    jig_test, jig_upload;
 
 enum jig_param_type {
     PARAM_STRING,

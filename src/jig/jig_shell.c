@@ -108,15 +108,13 @@ static void on_grace_over(void *arg)
     proc_signal(run->proc, SIGQUIT); /* the runner kills the whole tree and then ends itself */
 }
 
-static char *path_in(const struct jig_env *env, const char *dir, const struct task_request *req,
-                     const char *suffix)
+static char *scratch_path(const struct jig_env *env, const struct task_request *req,
+                          const char *suffix)
 {
     const struct taskmsg *m = req->msg;
     struct buf b = {0};
-    buf_printf(&b, "%s/%s/%" PRIu32, env->run_dir, dir, m->task);
-    if (suffix)
-        buf_printf(&b, ".%" PRIu32 ".%" PRIu32 ".%" PRIu32 "%s", m->attempt, m->ask, req->step,
-                   suffix);
+    buf_printf(&b, "%s/%s/%" PRIu32 ".%" PRIu32 ".%" PRIu32 ".%" PRIu32 "%s", env->run_dir,
+               JIG_SCRATCH_DIR, m->task, m->attempt, m->ask, req->step, suffix);
     return buf_take(&b, NULL);
 }
 
@@ -163,7 +161,7 @@ static int spawn_runner(struct jig_run *run, const struct task_request *req, str
 {
     SCOPED_ARENA(mem);
     SCOPED_BUF(input);
-    struct shell_words argv = {0}, envp = {0};
+    struct program_words argv = {0}, envp = {0};
     shell_words_argv(&argv, &mem, run, req);
     shell_words_env(&envp, &mem, run, req);
     shell_input_write(&input, req);
@@ -195,11 +193,11 @@ static int start_program(enum shell_form form, const struct jig_env *env,
     run->form = form;
     run->id = (struct run_record){
         .task = m->task, .attempt = m->attempt, .ask = m->ask, .step = req->step};
-    run->lock_path = path_in(env, JIG_LOCK_DIR, req, NULL);
-    run->result_path = path_in(env, JIG_SCRATCH_DIR, req, ".result");
+    run->lock_path = program_lock_path(env, m->task);
+    run->result_path = scratch_path(env, req, ".result");
     run->kill_timer = loop_timer_new(env->loop, on_grace_over, run);
     if (form == SHELL_SCRIPT) {
-        run->script_path = path_in(env, JIG_SCRATCH_DIR, req, ".sh");
+        run->script_path = scratch_path(env, req, ".sh");
         rc = write_script(run->script_path, value_as_str(value_get(req->params, "script")), e);
     }
     if (rc == 0)

@@ -4,17 +4,11 @@
 #ifndef JIG_SHELL_I_H
 #define JIG_SHELL_I_H
 
-#include "base/alloc.h"
-#include "jig/jig_i.h"
+#include "jig/program_i.h"
 #include "sys/proc.h"
-#include "sys/runlock.h"
 
 enum { SHELL_RESULT_LIMIT = 1024 * 1024 };
 
-struct shell_words { /* an argument vector or environment, its texts in an arena */
-    const char **at;
-    size_t n, cap;
-};
 /* How the program is named: by params.command, by the text params.script, by the path params.file.
  */
 enum shell_form { SHELL_COMMAND, SHELL_SCRIPT, SHELL_FILE };
@@ -32,9 +26,9 @@ struct jig_run {
 };
 
 /* shell_request.c: argv (runner and program), environment and standard input of a run. */
-void shell_words_argv(struct shell_words *w, struct arena *mem, const struct jig_run *run,
+void shell_words_argv(struct program_words *w, struct arena *mem, const struct jig_run *run,
                       const struct task_request *req);
-void shell_words_env(struct shell_words *w, struct arena *mem, const struct jig_run *run,
+void shell_words_env(struct program_words *w, struct arena *mem, const struct jig_run *run,
                      const struct task_request *req);
 void shell_input_write(struct buf *b, const struct task_request *req);
 

@@ -5,7 +5,6 @@
  * that did not live to see its end: that is LOST, not refused, since nobody can say what it did.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,28 +43,6 @@ static int read_returns(struct jig_run *run, struct arena *mem, const struct val
             return rc;
     }
     return parse_returns(buf_str(&run->result), mem, ret_v, e);
-}
-
-/* Exit status 125: true if the runner did not start the program, with the outcome and text set. */
-static bool judge_refusal(struct jig_run *run, struct jig_result *r)
-{
-    struct run_record rec;
-    int found = runlock_read_path(run->lock_path, &rec);
-    int order = found > 0 ? runlock_order(&rec, &run->id) : -1;
-    if (order == 0 && rec.runner == proc_pid(run->proc) && rec.state != RUN_HELD)
-        return false; /* ours: the program itself exited so */
-    bool same = found > 0 && rec.attempt == run->id.attempt && rec.ask == run->id.ask;
-    if (same && (order > 0 || (order == 0 && rec.state != RUN_HELD))) {
-        r->outcome = OUTCOME_LOST;
-        SAY(r, "this attempt was started before and its end was not seen");
-    } else if (order > 0) {
-        r->outcome = OUTCOME_REFUSED;
-        SAY(r, "attempt %" PRIu32 " was started after this one", rec.attempt);
-    } else {
-        r->outcome = OUTCOME_FAILED;
-        SAY(r, "not started: %s", jig_line_last(&run->line));
-    }
-    return true;
 }
 
 static void say_failure(const char *last_line, struct jig_result *r)
@@ -117,7 +94,9 @@ void shell_outcome_judge(struct jig_run *run, const struct proc_exit *x, struct 
                             */
         r.outcome = OUTCOME_LOST;
         SAY(&r, "the runner was ended by signal %d", x->signo);
-    } else if (x->code != RUNNER_REFUSED || !judge_refusal(run, &r)) {
+    } else if (x->code != RUNNER_REFUSED ||
+               !program_refused(run->lock_path, &run->id, proc_pid(run->proc),
+                                jig_line_last(&run->line), &r)) {
         struct err e = {0};
         int rc = read_returns(run, mem, &r.returns, &e);
         judge_status(jig_line_last(&run->line), rc, &e, &r);

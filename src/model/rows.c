@@ -104,6 +104,12 @@ static const struct row_column cluster_columns[] = {ROW_CLUSTER(X)};
 #define X(type, name, role) COLUMN(row_payload, type, name, role)
 static const struct row_column payload_columns[] = {ROW_PAYLOAD(X)};
 #undef X
+#define X(type, name, role) COLUMN(row_provider, type, name, role)
+static const struct row_column provider_columns[] = {ROW_PROVIDER(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_credential, type, name, role)
+static const struct row_column credential_columns[] = {ROW_CREDENTIAL(X)};
+#undef X
 #define X(type, name, role) COLUMN(row_idempotent, type, name, role)
 static const struct row_column idempotent_columns[] = {ROW_IDEMPOTENT(X)};
 #undef X

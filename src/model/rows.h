@@ -357,7 +357,24 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
     X(U32, realm, FIX)                                                                             \
-    X(TEXT, body, DYN) /* JSON: {results: {task: ...}, config: {...}} */
+    X(TEXT, body, DYN)  /* JSON: {results: {task: ...}, config: {...}} */
+#define ROW_PROVIDER(X) /* what was said to a provider; never in clear what is sensitive */        \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, name, FIX)                                                                             \
+    X(U64, created_ms, FIX)                                                                        \
+    X(U32, rev, DYN)                                                                               \
+    X(TEXT, type, DYN)                                                                             \
+    X(TEXT, fields, DYN) /* JSON: a map */                                                         \
+    X(TEXT, names, DYN)  /* JSON: a list, of what is sealed; "" for none */                        \
+    X(TEXT, sealed, DYN)
+#define ROW_CREDENTIAL(X) /* what a cluster said in confidence; id: of its deployment */           \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, names, DYN)                                                                            \
+    X(TEXT, sealed, DYN)
 #define ROW_IDEMPOTENT(X)                                                                          \
     X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -399,6 +416,8 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(DEPLOY_DOC, deploy_doc)                                                                      \
     X(CLUSTER, cluster)                                                                            \
     X(PAYLOAD, payload)                                                                            \
+    X(PROVIDER, provider)                                                                          \
+    X(CREDENTIAL, credential)                                                                      \
     X(PLAN, plan)                                                                                  \
     X(JOURNAL, journal)
 
@@ -518,6 +537,12 @@ struct row_cluster {
 };
 struct row_payload {
     ROW_PAYLOAD(X)
+};
+struct row_provider {
+    ROW_PROVIDER(X)
+};
+struct row_credential {
+    ROW_CREDENTIAL(X)
 };
 struct row_idempotent {
     ROW_IDEMPOTENT(X)

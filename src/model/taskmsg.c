@@ -42,6 +42,8 @@ enum {
     X(under, STR, TASK, 0)                                                                         \
     X(over, STR, TASK, 0)                                                                          \
     X(tests, STR, TASK, 0)                                                                         \
+    X(fields, STR, TASK, 0)                                                                        \
+    X(secrets, STR, TASK, 0)                                                                       \
     X(fence, U64, TASK, 0)                                                                         \
     X(followers, U32, TASK, 0)                                                                     \
     X(behind, U32, TASK, 0)                                                                        \
@@ -125,7 +127,8 @@ static void digest_part(struct digest_state *s, struct str part)
     digest_add(s, "", 1);
 }
 
-/* What a message does not have is not there: those without tests keep the digest they had. */
+/* What a message does not have is not there: those without tests keep the digest they had.  Secrets
+ * are left out on purpose: digests are shown, and whoever sees one could try guesses. */
 void taskmsg_digest(const struct taskmsg *m, char ret_hex[DIGEST_HEX])
 {
     const struct str parts[] = {m->params, m->data, m->under, m->over};
@@ -137,6 +140,10 @@ void taskmsg_digest(const struct taskmsg *m, char ret_hex[DIGEST_HEX])
         digest_part(&s, m->tests);
     if (m->no_op)
         digest_part(&s, str_of("no_op")); /* no JSON map, so never taken for tests */
+    if (m->fields.n) {
+        digest_part(&s, str_of("fields"));
+        digest_part(&s, m->fields);
+    }
     struct digest d = digest_end(&s);
     digest_hex(&d, ret_hex);
 }

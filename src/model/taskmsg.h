@@ -107,6 +107,8 @@ struct taskmsg {
     struct str params, data;             /* JSON text */
     struct str under, over;              /* digests of documents, "" for none */
     struct str tests;    /* JSON text {pre, post}, each {cmd, timeout_ms, retries} */
+    struct str fields;   /* JSON text {type, provider, fields}: what was said to its provider */
+    struct str secrets;  /* JSON text {field: text}: sensitive ones; in no digest and no log */
     uint64_t fence;      /* which start of which server it is from, rising */
     uint32_t followers;  /* so many TASKs right behind this one begin behind it, or each other */
     uint32_t behind;     /* begins when this task, sent just before, has succeeded; 0: at once */

@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/log.h"
 #include "server/cluster_i.h"
+#include "server/providers.h"
 
 /* --- machines --- */
 
@@ -46,6 +47,7 @@ static void end(struct server *s, const struct server_call *c, uint32_t deployme
 {
     struct err e;
     cluster_drop(s, deployment);
+    credential_wipe(s, deployment);
     if (face_deployment_drop(s, c, deployment, &e) < 0)
         log_err(LOG_WARN, "cluster.end", &e);
 }

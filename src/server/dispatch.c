@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "server/clusters.h"
 #include "server/data_i.h"
+#include "server/providers.h"
 
 enum {
     WORKER_GONE_MS = 15 * 1000,
@@ -95,6 +96,11 @@ static bool task_message(struct server *s, struct data_look *look, struct arena 
                               .no_op = def->no_op,
                               .timeout_ms = def->timeout_ms,
                               .grace_ms = STOP_GRACE_MS};
+    if (provider_send(s, d->task, mem, ret_m, &e) < 0) {
+        log_err(LOG_ERROR, "task.fields", &e);
+        refuse_task(s, d, e.text);
+        return false;
+    }
     taskmsg_digest(ret_m, digest);
     ret_m->digest = str_of(arena_strdup(mem, digest));
     return true;

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "server/cluster_i.h"
+#include "server/providers.h"
 #include "template/macro.h"
 
 /* --- what is asked for --- */
@@ -156,15 +157,35 @@ static int answer(struct cluster_work *w, const struct server_call *c, uint32_t 
     return 0;
 }
 
+/* What is said to the provider: the plain part becomes one of the document, the rest waits in `ret`
+ * until the cluster is there to have it. */
+static int fields_read(struct cluster_work *w, const struct server_call *c,
+                       struct provider_said *ret, struct err *e)
+{
+    const struct value *given = value_get(c->body, "fields");
+    int rc = provider_request(w->server, w->mem, w->now.spec, w->now.deployment, given, ret, e);
+    if (rc < 0 || !ret->plain->n)
+        return rc;
+    struct value *spec = value_map(w->mem);
+    for (uint32_t i = 0; i < w->now.spec->n; i++)
+        value_set(w->mem, spec, w->now.spec->members[i].key, &w->now.spec->members[i].v);
+    value_set(w->mem, spec, "fields", ret->plain);
+    w->now.spec = spec;
+    return 0;
+}
+
 static int operate(struct server *s, const struct server_call *c, struct cluster_ask *ask,
                    struct server_reply *r, struct err *e)
 {
     bool dry = value_as_bool(value_get(c->body, "dry_run"), false);
+    struct provider_said said = {0};
     struct cluster_work w;
     uint32_t op = 0;
     int rc = cluster_work_begin(&w, s, c->mem, ask, e);
     if (rc >= 0)
         rc = cluster_layout(&w, e);
+    if (rc >= 0)
+        rc = fields_read(&w, c, &said, e);
     if (rc >= 0 && ask->verb == CLUSTER_CREATE)
         rc = lease_read(&w, c, ask, e);
     if (rc >= 0 && ask->verb != CLUSTER_DELETE)
@@ -176,6 +197,8 @@ static int operate(struct server *s, const struct server_call *c, struct cluster
     if (rc >= 0 && !dry) {
         cluster_graph_drop(&w);
         rc = cluster_enact(&w, c, &op, e);
+        if (rc >= 0)
+            rc = credential_put(s, w.now.deployment, said.sensitive, e);
     }
     if (rc >= 0)
         rc = answer(&w, c, op, dry, difference, r);
@@ -187,10 +210,35 @@ static int operate(struct server *s, const struct server_call *c, struct cluster
 
 enum { WAITING_MOST = 16 };
 
+/* A request that waits is kept as it is, but for what is sensitive in it: that is sealed at once.
+ */
+static int fields_set_aside(struct server *s, const struct server_call *c, const struct cluster *is,
+                            const struct value **ret, struct err *e)
+{
+    const struct value *given = value_get(c->body, "fields");
+    struct provider_said said;
+    struct value *body = value_map(c->mem);
+    *ret = c->body ? c->body : body;
+    if (!given)
+        return 0;
+    const struct cluster_look *look = data_cluster_look(s, is->deployment, e);
+    if (!look)
+        return err_set(e, ERR_NOT_FOUND, "its cluster is gone");
+    int rc = provider_request(s, c->mem, look->spec, is->deployment, given, &said, e);
+    if (rc < 0 || (rc = credential_put(s, is->deployment, said.sensitive, e)) < 0)
+        return rc;
+    for (uint32_t i = 0; i < c->body->n; i++)
+        value_set(c->mem, body, c->body->members[i].key, &c->body->members[i].v);
+    value_set(c->mem, body, "fields", said.plain);
+    *ret = body;
+    return 0;
+}
+
 static int queue_add(struct server *s, const struct server_call *c, const struct cluster *is,
                      struct server_reply *r, struct err *e)
 {
     struct value *list = value_list(c->mem), *one = value_map(c->mem);
+    const struct value *body;
     SCOPED_BUF(text);
     int rc = is->waiting ? json_parse(c->mem, is->waiting, strlen(is->waiting), NULL, &list, e) : 0;
     if (rc < 0)
@@ -201,7 +249,9 @@ static int queue_add(struct server *s, const struct server_call *c, const struct
     value_put_text(c->mem, one, "verb", c->id[1]);
     value_put_text(c->mem, one, "who", c->who->name);
     value_put_int(c->mem, one, "tenant", c->who->tenant);
-    value_set(c->mem, one, "body", c->body ? c->body : value_map(c->mem));
+    if ((rc = fields_set_aside(s, c, is, &body, e)) < 0)
+        return rc;
+    value_set(c->mem, one, "body", body);
     value_add(c->mem, list, one);
     json_write_canonical(&text, list);
     cluster_set_waiting(s, is->deployment, buf_str(&text));

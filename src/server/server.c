@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "server/clusters.h"
+#include "server/providers.h"
 #include "server/deploy.h"
 #include "server/forecast.h"
 #include "server/pace.h"
@@ -236,6 +237,8 @@ static void forget(struct server *s)
     s->commit = NULL;
     clusters_free(s->clusters);
     s->clusters = NULL;
+    providers_free(s->providers);
+    s->providers = NULL;
     deploys_free(s->deploys);
     s->deploys = NULL;
     s->engine = NULL;
@@ -300,6 +303,9 @@ int server_restore(struct server *s, struct err *e)
         return r;
     s->clusters = clusters_new();
     if ((r = clusters_load(s, e)) < 0)
+        return r;
+    s->providers = providers_new(s->opts->plugin_path);
+    if ((r = providers_load(s, e)) < 0)
         return r;
     s->deploys = deploys_new();
     if ((r = deploys_load(s, e)) < 0)

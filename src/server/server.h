@@ -139,6 +139,12 @@ bool server_is_ready(struct server *s);
     X(pool_list)                                                                                   \
     X(pool_get)                                                                                    \
     X(pool_put)                                                                                    \
+    X(provider_list)                                                                               \
+    X(provider_get)                                                                                \
+    X(provider_put)                                                                                \
+    X(provider_delete)                                                                             \
+    X(plugin_list)                                                                                 \
+    X(plugin_get)                                                                                  \
     X(deployment_list)                                                                             \
     X(deployment_create)                                                                           \
     X(deployment_get)                                                                              \

@@ -185,14 +185,15 @@ struct server {
     struct tally *tally;   /* how many of what operations have */
     struct desire *desire; /* what is wanted */
     struct hooks *hooks;
-    struct overlays *overlays;  /* what lies over the task graphs of the catalog */
-    struct clusters *clusters;  /* clusters.h */
-    struct deploys *deploys;    /* deploy.h: what tasks of graphs saw */
-    struct data *data;          /* what can be made again of all this, for runs to see */
-    struct catalog *catalog;    /* the newest generation; NULL: none loaded yet */
-    struct catalog *builtin;    /* what is there before one is */
-    struct strmap node_numbers; /* pattern with its other fields filled in -> last number given */
-    VEC(uint32_t) leaving;      /* nodes that are on their way out */
+    struct overlays *overlays;   /* what lies over the task graphs of the catalog */
+    struct clusters *clusters;   /* clusters.h */
+    struct providers *providers; /* providers.h */
+    struct deploys *deploys;     /* deploy.h: what tasks of graphs saw */
+    struct data *data;           /* what can be made again of all this, for runs to see */
+    struct catalog *catalog;     /* the newest generation; NULL: none loaded yet */
+    struct catalog *builtin;     /* what is there before one is */
+    struct strmap node_numbers;  /* pattern with its other fields filled in -> last number given */
+    VEC(uint32_t) leaving;       /* nodes that are on their way out */
     VEC(struct catalog *) catalogs; /* older ones that were asked for; catalog_generation() */
     char *catalog_origin;
     uint64_t catalog_loaded_ms;

@@ -45,6 +45,8 @@ enum {
     X(worker_capacity, UINT, "64", 1, 100000, "",                                                  \
       "attempts that the worker inside the server runs at once")                                   \
     X(worker_enabled, BOOL, "true", 0, 1, "", "run a worker inside the server")                    \
+    X(plugin_path, TEXT, "", 0, 4096, "",                                                          \
+      "directories of plugins, separated by colons; empty: those that were installed")             \
     X(worker_output_limit, SIZE, "1MiB", OPTS_KIB, 1024ull * OPTS_MIB, "",                         \
       "bytes kept of each output stream of an attempt")                                            \
     X(node_access, TEXT, "ssh", 1, 16, "ssh|local",                                                \

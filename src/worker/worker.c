@@ -153,6 +153,7 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
     w->lock_fd = -1;
     w->name = o->name ? xstrdup(o->name) : default_name();
     w->runner = xstrdup(o->runner ? o->runner : "anneal-runner");
+    w->plugins = o->plugin_path ? jig_plugins_new(o->plugin_path) : NULL;
     w->capacity = o->capacity ? o->capacity : CAPACITY_DEFAULT;
     w->max_output_bytes = o->max_output_bytes ? o->max_output_bytes : OUTPUT_DEFAULT;
     w->beat_ms = o->beat_ms ? o->beat_ms : BEAT_DEFAULT_MS;
@@ -235,6 +236,7 @@ void worker_free(struct worker *w)
     free(w->name);
     free(w->run_dir);
     free(w->runner);
+    jig_plugins_free(w->plugins);
     free(w);
 }
 

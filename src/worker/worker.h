@@ -35,6 +35,7 @@ struct worker_options {
     const char *name;        /* NULL: host name and pid */
     uint32_t capacity;       /* attempts at once; 0: 64 */
     const char *run_dir;     /* made if absent; locked, so that it has one worker */
+    const char *plugin_path; /* directories of plugins, separated by colons; NULL: none */
     const char *runner;      /* path of anneal-runner; NULL: looked up in PATH */
     size_t max_output_bytes; /* per stream and attempt; 0: 1 MiB */
     uint64_t beat_ms;        /* 0: 5 s */

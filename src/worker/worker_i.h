@@ -162,6 +162,7 @@ struct worker {
     struct loop *loop;
     struct queue *mail;
     char *name, *run_dir, *runner;
+    struct jig_plugins *plugins; /* NULL: none */
     int lock_fd;
     uint32_t capacity;
     size_t max_output_bytes;

@@ -36,8 +36,9 @@ static void arena_return(struct worker *w, struct arena *a)
 /* Texts of a TASK, which must outlive the batch they came in. */
 static struct str *task_texts(struct taskmsg *m, size_t i)
 {
-    struct str *all[] = {&m->jig,    &m->name, &m->node,  &m->address, &m->access, &m->key,
-                         &m->params, &m->data, &m->under, &m->over,    &m->tests,  &m->digest};
+    struct str *all[] = {&m->jig,   &m->name,   &m->node,   &m->address, &m->access,
+                         &m->key,   &m->params, &m->data,   &m->under,   &m->over,
+                         &m->tests, &m->digest, &m->fields, &m->secrets};
     return i < sizeof all / sizeof all[0] ? all[i] : NULL;
 }
 
@@ -107,6 +108,8 @@ void run_free(struct run *r)
         document_unuse(r->documents[i]);
     buf_done(&r->out[0].text);
     buf_done(&r->out[1].text);
+    if (r->msg.secrets.n)
+        explicit_bzero((char *)(uintptr_t)r->msg.secrets.s, r->msg.secrets.n);
     free(r);
 }
 
@@ -208,7 +211,7 @@ static void end_with(struct run *r, const struct jig_result *res, const char *te
     snprintf(late, sizeof late, "ran longer than %llu ms%s%s",
              (unsigned long long)r->msg.timeout_ms, tested ? ", until its " : "",
              phase_name(result.phase));
-    result.text = str_of(result.outcome == OUTCOME_TIMEOUT ? late : text);
+    result.text = str_of(r->timed_out && result.outcome == OUTCOME_TIMEOUT ? late : text);
     give(r, &result);
     if (r->deadline)
         loop_timer_stop(r->deadline);
@@ -340,6 +343,7 @@ static void start(struct run *r)
                               .run_dir = w->run_dir,
                               .runner = w->runner,
                               .max_output_bytes = w->max_output_bytes,
+                              .plugins = w->plugins,
                               .log = run_log,
                               .finish = run_step_finished,
                               .ctx = r};
@@ -352,7 +356,7 @@ static void start(struct run *r)
         run_end_error(r, OUTCOME_REFUSED, &e);
         return;
     }
-    if (r->msg.no_op)
+    if (r->msg.no_op && !r->jig->tells)
         preview(r);
     else
         run_steps_begin(r);

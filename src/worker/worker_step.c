@@ -183,7 +183,8 @@ static void start_task(struct run *r)
     struct err e = {0};
     if (r->steps)
         log_border(r, NULL);
-    r->req.step = r->steps++;
+    r->req.step = r->steps;
+    r->steps += JIG_RUN_STEPS;
     r->step_jig = r->jig;
     r->step_on = true;
     if (step_start(r, r->jig, &r->req, &e) == 0)

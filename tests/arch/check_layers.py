@@ -15,6 +15,7 @@ MAY = {
     "base": "",
     "sys": "base",
     "model": "base",
+    "plugin": "base model",
     "graph": "base",
     "solver": "base",
     "template": "base model",
@@ -26,12 +27,12 @@ MAY = {
     "http": "base sys",
     "ssh": "base sys",
     "reach": "base sys",
-    "jig": "base sys model http reach",
+    "jig": "base sys model http reach plugin",
     "worker": "base sys model queue jig reach ssh",
-    "server": "base sys model graph template catalog planner annealer store queue",
+    "server": "base sys model graph template catalog planner annealer store queue plugin",
     "sim": "base model catalog graph planner annealer store server",
     "api": "base sys model server",
-    "cli": "base sys model http sim catalog planner graph solver template",
+    "cli": "base sys model http sim catalog planner graph solver template plugin",
     "host": "base sys",
     "bin": "base sys model graph catalog planner annealer store queue jig worker server sim api cli http host",
 }
@@ -45,6 +46,7 @@ FACADES = {
     "catalog": {"catalog/catalog.h", "catalog/import.h", "catalog/kinds.h", "catalog/taskgraph.h"},
     "planner": {"planner/planner.h", "planner/layout.h", "planner/layout_phase.h", "planner/phase.h", "planner/phase_plan.h", "planner/phase_write.h", "planner/weave.h", "planner/weave_plan.h", "planner/weave_write.h"},
     "template": {"template/expr.h", "template/hook.h", "template/macro.h"},
+    "plugin": {"plugin/plugin.h", "plugin/plugin_lines.h", "plugin/plugin_versions.h"},
     "sim": {"sim/sim.h", "sim/sim_graph.h", "sim/sim_phase.h"},
 }
 BANNED = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|gets|strtok|strncpy|strncat|atoi|atol|atoll|alloca|system|popen)\s*\(")

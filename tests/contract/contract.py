@@ -254,6 +254,26 @@ class Scenario:
         got = api.call("pool_get", "contract-made")
         api.call("pool_put", "contract-made", body={"size": 4}, match=got.headers["ETag"], want=200)
 
+    def providers(self):
+        """What was said to providers, and the plugins that ask for it."""
+        api = self.api
+        found = [p["name"] for p in api.call("plugin_list").json["items"]]
+        self.tap.ok("dirs" in found, "plugin_list: the plugin", found)
+        api.call("plugin_get", "dirs")
+        api.refuse("plugin_get", ("nobody",), 404, "a plugin that is not there")
+        made = api.call("provider_put", "contract", body={"type": "dirs", "fields": {"root": "/x", "password": "contract-secret"}},
+                        match="*", want=201)
+        if not self.fake:
+            self.tap.ok(made.json["fields"] == {"root": "/x", "password": "***"}, "provider_put: a secret is masked", made.json)
+            api.refuse("provider_put", ("other",), 422, "a type that nobody serves", body={"type": "nobody"},
+                       headers={"If-Match": "*"})
+        got = api.call("provider_get", "contract")
+        got = api.call("provider_put", "contract", body={"fields": {"password": None}}, match=got.headers["ETag"], want=200)
+        if not self.fake:
+            self.tap.ok(got.json["sensitive"] == [], "provider_put: null takes a secret away", got.json)
+        api.call("provider_list")
+        api.call("provider_delete", "contract", match=got.headers["ETag"])
+
     def overlays(self):
         """What lies over task graphs, of a barclamp and of a deployment alike."""
         api = self.api
@@ -586,7 +606,7 @@ class Scenario:
 def run(args, tap, url, token, process=None):
     scenario = Scenario(Api(url, token, tap), args)
     scenario.process = process
-    for step in (scenario.server, scenario.token, scenario.catalog, scenario.inventory, scenario.overlays, scenario.work,
+    for step in (scenario.server, scenario.token, scenario.catalog, scenario.inventory, scenario.providers, scenario.overlays, scenario.work,
                  scenario.graph, scenario.clusters, scenario.wanting, scenario.trouble, scenario.uncertain, scenario.suspicion, scenario.events, scenario.teardown,
                  scenario.wrong, scenario.complete):
         print(f"# {step.__name__}", flush=True)

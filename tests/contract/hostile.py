@@ -86,7 +86,7 @@ def paths(api, op):
         if "enum" in schema:
             continue
         wrong[i] = 4000000000 if schema.get("type") == "integer" else "nobody.knows.this"
-        may_make = op.id == "pool_put"  # PUT makes what is not there
+        may_make = op.id in ("pool_put", "provider_put")  # PUT makes what is not there
         if not may_make:
             api.refuse(op.id, wrong, (404, 422) if op.method == "POST" else 404, f"an unknown {{{p['name']}}}",
                        op=op, body=body, headers=head)

@@ -6,6 +6,7 @@ import subprocess
 import time
 
 PATIENCE_S = 60
+PLUGINS = pathlib.Path(__file__).resolve().parents[2] / "examples" / "plugins"
 
 
 class Process:
@@ -48,7 +49,8 @@ def anneald(program, work):
 
     def command(port):
         return [program, "--data-dir", str(pathlib.Path(work) / "data"), "--listen", f"127.0.0.1:{port}",
-                "--set", "node_access=local", "--set", "dead_after=1s", "--set", "recover_grace=1s"]
+                "--set", "node_access=local", "--set", "dead_after=1s", "--set", "recover_grace=1s",
+                "--set", f"plugin_path={PLUGINS}"]
     return Process(command, work, rb"server\.ready .*?port=(\d+)")
 
 

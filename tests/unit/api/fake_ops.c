@@ -60,6 +60,8 @@ LIST(barclamp_list, FAKE_BARCLAMPS)
 LIST(role_list, FAKE_ROLES)
 LIST(jig_list, FAKE_JIGS)
 LIST(pool_list, FAKE_POOLS)
+LIST(provider_list, FAKE_PROVIDERS)
+LIST(plugin_list, FAKE_PLUGINS)
 LIST(deployment_list, FAKE_DEPLOYMENTS)
 LIST(noderole_list, FAKE_NODEROLES)
 LIST(operation_list, FAKE_OPERATIONS)
@@ -69,6 +71,8 @@ GET(node_get, FAKE_NODES, "node")
 GET(role_get, FAKE_ROLES, "role")
 GET(jig_get, FAKE_JIGS, "jig")
 GET(pool_get, FAKE_POOLS, "pool")
+GET(provider_get, FAKE_PROVIDERS, "provider")
+GET(plugin_get, FAKE_PLUGINS, "plugin")
 GET(deployment_get, FAKE_DEPLOYMENTS, "deployment")
 GET(noderole_get, FAKE_NODEROLES, "noderole")
 GET(operation_get, FAKE_OPERATIONS, "operation")
@@ -82,6 +86,7 @@ POKE(task_poke, FAKE_TASKS, "task", "task.poke")
 POKE(task_resolve, FAKE_TASKS, "task", "task.resolve")
 DROP(node_delete, FAKE_NODES, "node", "node.gone")
 DROP(deployment_delete, FAKE_DEPLOYMENTS, "deployment", "deployment.changed")
+DROP(provider_delete, FAKE_PROVIDERS, "provider", "provider.changed")
 DROP(token_revoke, FAKE_TOKENS, "token", "token.changed")
 
 /* --- making --- */
@@ -168,6 +173,22 @@ int server_pool_put(struct server *s, const struct server_call *c, struct server
     value_put_text(&s->mem, row, "name", c->id[0]);
     fake_lay_over(s, row, c->body, false);
     return fake_made(s, c, row, "/v1/pools", r);
+}
+
+int server_provider_put(struct server *s, const struct server_call *c, struct server_reply *r,
+                        struct err *e)
+{
+    int rc = fake_begin(s, c, "provider_put", e);
+    if (rc < 0)
+        return rc;
+    if (fake_row_find(s, FAKE_PROVIDERS, c->id[0]))
+        return fake_patch(s, c, FAKE_PROVIDERS, "provider", "provider.changed", r, e);
+    struct value *row = fake_row_add(s, FAKE_PROVIDERS,
+                                     "{\"name\":\"\",\"type\":\"\",\"fields\":{},"
+                                     "\"sensitive\":[],\"created_at\":\"" FAKE_NOW "\",\"rev\":1}");
+    value_put_text(&s->mem, row, "name", c->id[0]);
+    fake_lay_over(s, row, c->body, false);
+    return fake_made(s, c, row, "/v1/providers", r);
 }
 
 int server_node_report(struct server *s, const struct server_call *c, struct server_reply *r,

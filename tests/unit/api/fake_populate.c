@@ -34,6 +34,10 @@ void fake_populate(struct server *s)
     fake_row_add(s, FAKE_JIGS,
                  "{\"name\":\"script\",\"implementation\":\"script\",\"implementor\":null,"
                  "\"active\":true,\"reach\":\"node\",\"workers\":1,\"rev\":1}");
+    fake_row_add(s, FAKE_PLUGINS,
+                 "{\"name\":\"dirs\",\"type\":\"provider\",\"version\":\"1.0\","
+                 "\"description\":\"\",\"directory\":\"/plugins/dirs\",\"dry_run\":true,"
+                 "\"actions\":[],\"serves\":[],\"fault\":null}");
     fake_row_add(s, FAKE_POOLS,
                  "{\"name\":\"updates\",\"size\":2,\"taken\":0,\"elsewhere\":0,\"closed\":false,"
                  "\"note\":\"\",\"waiting\":0,\"rev\":1}");

@@ -5,6 +5,17 @@
 #define POOL                                                                                       \
     "{\"name\":\"p1\",\"size\":4,\"taken\":2,\"elsewhere\":0,\"closed\":true,\"note\":\"quota\","  \
     "\"waiting\":1,\"rev\":5}"
+#define PROVIDER                                                                                   \
+    "{\"name\":\"lab\",\"type\":\"dirs\",\"fields\":{\"root\":\"/srv\",\"key\":\"***\"},"          \
+    "\"sensitive\":[\"key\"],\"created_at\":\"2024-05-01T12:00:00Z\",\"rev\":3}"
+#define PLUGIN                                                                                     \
+    "{\"name\":\"dirs\",\"type\":\"provider\",\"version\":\"1.0\",\"description\":\"machines\","   \
+    "\"directory\":\"/p/"                                                                          \
+    "dirs\",\"dry_run\":true,\"actions\":[{\"name\":\"create\",\"timeout_ms\":1000,"               \
+    "\"repeat\":\"token\",\"probe\":\"\"}],\"serves\":[{\"name\":\"dirs\",\"fields\":[{\"name\":"  \
+    "\"root\",\"by\":\"admin\",\"label\":\"\",\"type\":\"text\",\"tip\":\"\",\"override\":true,"   \
+    "\"sensitive\":false,\"options\":null,\"default\":null}],\"required\":{\"user\":[],\"admin\":" \
+    "[]}}],\"fault\":null}"
 #define JIG                                                                                        \
     "{\"name\":\"ssh\",\"implementation\":\"script\",\"implementor\":null,\"active\":false,"       \
     "\"reach\":\"node\",\"workers\":2,\"running\":1,\"waiting\":3,\"rev\":6}"
@@ -97,6 +108,13 @@ static const struct {
     {"GET /v1/pools/p1", 200, POOL},
     {"PUT /v1/pools/p1", 200, POOL},
     {"PUT /v1/pools/p2", 201, POOL},
+    {"GET /v1/providers", 200, LIST(PROVIDER)},
+    {"GET /v1/providers/lab", 200, PROVIDER},
+    {"PUT /v1/providers/lab", 200, PROVIDER},
+    {"PUT /v1/providers/lab2", 201, PROVIDER},
+    {"DELETE /v1/providers/lab", 204, ""},
+    {"GET /v1/plugins", 200, LIST(PLUGIN)},
+    {"GET /v1/plugins/dirs", 200, PLUGIN},
     {"GET /v1/deployments", 200, LIST(DEPLOYMENT)},
     {"POST /v1/deployments", 201, DEPLOYMENT},
     {"GET /v1/deployments/prod", 200, DEPLOYMENT},

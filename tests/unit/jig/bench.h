@@ -15,6 +15,9 @@ struct bench {
     const char *runner;
     size_t max_output;
     uint32_t task, attempt, ask, step;
+    struct jig_plugins *plugins;
+    const char *fields, *secrets; /* of the message; NULL: none */
+    bool no_op;
     /* of the last run */
     struct arena mem;
     struct taskmsg msg;
@@ -89,6 +92,9 @@ static int bench_start(struct bench *b, const char *jig, const char *params, con
                               .key = str_of("key-1"),
                               .params = str_of(params),
                               .data = str_of(data),
+                              .fields = str_of(b->fields),
+                              .secrets = str_of(b->secrets),
+                              .no_op = b->no_op,
                               .grace_ms = 60000};
     if (*params && json_parse(&b->mem, params, strlen(params), NULL, &p, &b->e) < 0)
         return -1000;
@@ -99,6 +105,7 @@ static int bench_start(struct bench *b, const char *jig, const char *params, con
                               .run_dir = b->dir,
                               .runner = b->runner,
                               .max_output_bytes = b->max_output,
+                              .plugins = b->plugins,
                               .log = bench_log,
                               .finish = bench_finish,
                               .ctx = b};

@@ -17,9 +17,9 @@ static void test_hello(void)
     rig_step(&r, 0);
     is_int(rig_count(&r, TASKMSG_HELLO), 1, "a worker says hello");
     const struct taskmsg *m = &r.got.at[0];
-    ok(str_is(m->worker, "w") && m->capacity == 4 && m->n_jigs == 7 && m->n_held == 0,
+    ok(str_is(m->worker, "w") && m->capacity == 4 && m->n_jigs == 8 && m->n_held == 0,
        "with its name, capacity and jigs");
-    ok(str_is(m->jigs[0], "callback") && str_is(m->jigs[6], "upload_file"), "by name");
+    ok(str_is(m->jigs[0], "callback") && str_is(m->jigs[7], "upload_file"), "by name");
     rig_task(&r, 1, 1, 0, "test", sleeps_long);
     rig_task(&r, 2, 1, 0, "noop", "");
     rig_step(&r, 1000);
