@@ -174,7 +174,7 @@ def xargs(fleet, command, names=None):
 
 def fan(fleet, program, ssh, times):
     hosts = ",".join(fleet.names)
-    rsh = " ".join(ssh[2:])
+    rsh = " ".join(ssh[2:]).replace("%", "%%")  # it has signs of its own
     words = (["pdsh", "-S", "-R", "exec", "-f", "50", "-w", hosts, *ssh, "%h", "true"] if program == "pdsh" else
              ["clush", "-S", "-q", "-f", "50", "-o", rsh, "-w", hosts, "true"])
 
