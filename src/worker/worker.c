@@ -192,7 +192,10 @@ void worker_stop(struct worker *w, uint64_t grace_ms, loop_call_f *done, void *a
     w->stopped_arg = arg;
     for (struct link *l = w->held.next; l != &w->held;) {
         struct run *r = LINK_OF(l, struct run, of_worker);
-        if (r->life == LIFE_RUNNING) {
+        if (r->life == LIFE_RUNNING && r->travel) {
+            travel_abandon(r);
+            l = w->held.next;
+        } else if (r->life == LIFE_RUNNING) {
             run_step_cancel(r, grace_ms);
             l = l->next;
         } else { /* others may go with it */

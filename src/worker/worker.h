@@ -53,8 +53,8 @@ struct worker_options {
 /* Says HELLO at once.  ERR_BUSY if another worker has run_dir. */
 struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_options *o,
                           struct err *e);
-/* Cancels what runs, with the grace, answers LOST for it and for what was queued, leaves the queue,
- * then calls done on the loop. */
+/* Cancels what runs here, with the grace; what runs on nodes goes on there.  Answers LOST for all
+ * of it and for what was queued, leaves the queue, then calls done on the loop. */
 void worker_stop(struct worker *w, uint64_t grace_ms, loop_call_f *done, void *arg);
 /* After `done`, or when nothing runs.  Results not acknowledged are forgotten. */
 void worker_free(struct worker *w);

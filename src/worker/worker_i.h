@@ -251,6 +251,8 @@ bool travel_wanted(const struct run *r, const struct jig *jig);
 int travel_begin(struct run *r, const struct jig *jig, const struct task_request *req,
                  struct err *e);
 void travel_stop(struct run *r, uint64_t grace_ms);
+/* The worker stops: what is on a node goes on there, and is lost to us. */
+void travel_abandon(struct run *r);
 void travel_leave(struct run *r);           /* nobody waits for it any more */
 void travel_awaits(struct travel *t);       /* one of its results was sent */
 void travel_acknowledged(struct travel *t); /* ... and is durable */

@@ -330,7 +330,9 @@ int run_prepare(struct run *r, struct err *e)
 static void preview(struct run *r)
 {
     struct jig_result res = {.outcome = OUTCOME_OK, .text = "no-op: not run"};
-    if (r->jig->preview)
+    if (travel_wanted(r, r->jig) && !r->jig->programs) /* it would look at this machine's files */
+        snprintf(res.text, sizeof res.text, "no-op: not run, its node was not looked at");
+    else if (r->jig->preview)
         r->jig->preview(&r->env, &r->req, &res);
     run_end(r, &res);
 }

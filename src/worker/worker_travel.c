@@ -321,6 +321,13 @@ void travel_stop(struct run *r, uint64_t grace_ms)
         vec_push(&t->stops, ask);
 }
 
+void travel_abandon(struct run *r)
+{
+    struct jig_result res;
+    say(&res, OUTCOME_LOST, "the worker stopped while it ran on its node", (struct str){0});
+    finish(r, r->travel, &res);
+}
+
 void travels_done(struct worker *w)
 {
     while (!link_empty(&w->travels))

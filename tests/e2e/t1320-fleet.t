@@ -134,6 +134,19 @@ is "$(fleet exec h0005 ps -eo args= | grep -c 'chains/[0-9a-f]*/s1')" 1 "and the
 fleet exec h0005 touch /root/go
 until_true 30 over "$op" succeeded; ok $? "to its end"
 
+# --- the server is told to end in the middle of a task
+anneal -q deployment bind system slow=h0010.t >/dev/null
+op=$(last)
+until_true 30 ran h0010; ok $? "a task runs"
+stop; ok $? "its server ends, and does not wait for it"
+is "$(fleet exec h0010 ps -eo args= | grep -c 'chains/[0-9a-f]*/s1')" 1 "on its node it goes on"
+serve_bed; ok $? "a server comes again"
+again() { [ "$(fleet exec h0010 grep -c . /root/marks)" -ge 2 ]; }
+until_true 30 again; ok $? "nobody had seen its end: it is begun anew"
+is "$(fleet exec h0010 ps -eo args= | grep -c 'chains/[0-9a-f]*/s1')" 1 "alone"
+fleet exec h0010 touch /root/go
+until_true 30 over "$op" succeeded; ok $? "to its end"
+
 # --- what tasks do that they should not
 anneal -q deployment bind system leaves=h0006.t --wait=30s >/dev/null; ok $? "a task that leaves something behind"
 is "$(fleet exec h0006 pgrep -fc 'sleep 123[4]')" 0 "it was ended"
