@@ -526,6 +526,7 @@ static enum reason failure_reason(const struct event *ev)
                                           : REASON_EXIT;
 }
 
+#ifndef ANNEAL_DEFECT_GENERATION
 /* Is this an answer of that attempt which counts?  One that is ahead can only say that it will not
  * begin; what else it says has overtaken the answer of the one before it, and will be missed. */
 static bool attempt_answers(const struct live *l, const struct event *ev)
@@ -536,6 +537,7 @@ static bool attempt_answers(const struct live *l, const struct event *ev)
     return is && (ev->flag == OUTCOME_CANCELLED || ev->flag == OUTCOME_REFUSED ||
                   ev->flag == OUTCOME_LOST);
 }
+#endif
 
 int attempt_result(struct anneal *a, const struct event *ev, struct err *e)
 {

@@ -70,5 +70,5 @@ debug=$(anneal deployment deploy cloud --dry-run -o json 2>/dev/null | jq .tasks
 out=$(anneal deployment deploy cloud --graph provision 2>&1); code=$?
 is $code 6 "types that no jig executes are refused when they should run"
 has "$out" "no jig executes tasks of type" "by name"
-has "$out" "master_shell" "each of them"
+has "$out" "move_to_bootstrap" "the first of them"
 done_testing
