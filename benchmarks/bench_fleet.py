@@ -164,10 +164,10 @@ def playbook(fleet, strategy, tasks):
                                stderr=subprocess.DEVNULL)
 
 
-def xargs(fleet, command, names=None):
+def xargs(fleet, command):
     """A shell command for each host, fifty at once."""
     def run():
-        fleet.enter("xargs", "-P", "50", "-I{}", "sh", "-c", command, check=True, input="\n".join(names or fleet.names).encode(),
+        fleet.enter("xargs", "-P", "50", "-I{}", "sh", "-c", command, check=True, input="\n".join(fleet.names).encode(),
                     stdout=subprocess.DEVNULL)
     return run
 
@@ -202,7 +202,7 @@ def told(prefix, best):
         seen(f"{prefix}.{side}", wall, f"s, {cpu:.2f} s of CPU")
 
 
-def sequential(fleet, quick):
+def sequential(fleet):
     n = fleet.n
     mux = " ".join(fleet.mux)
     loop = f"for i in $(seq {TASKS}); do {mux} {{}} true || exit 255; done"
@@ -254,7 +254,7 @@ def main():
     for n in sizes:
         fleet = Fleet(n)
         try:
-            sequential(fleet, n == sizes[0])
+            sequential(fleet)
             if n == sizes[-1]:
                 one_command(fleet)
                 upload(fleet)

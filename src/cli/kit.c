@@ -8,6 +8,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -333,14 +334,17 @@ static void checks(struct kit *k)
 
 int kit_run(struct kit *k, struct arena *mem, const char *dir, struct err *e)
 {
-    char scratch[] = "/tmp/anneal-plugin-XXXXXX";
+    const char *tmp = getenv("TMPDIR");
+    char *scratch = arena_printf(mem, "%s/anneal-plugin-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     *k = (struct kit){.mem = mem};
     int rc = descriptor_read(k, dir, e);
     if (rc < 0)
         return rc;
-    if (!mkdtemp(scratch))
-        return err_set(e, ERR_IO, "cannot make a directory in /tmp");
-    k->scratch = arena_strdup(mem, scratch);
+    if (!mkdtemp(scratch)) {
+        err_sys(e, ERR_IO, errno, "cannot make the directory %s", scratch);
+        return err_hint(e, "TMPDIR says where it is made");
+    }
+    k->scratch = scratch;
     rc = tests_read(k, e);
     if (rc >= 0)
         checks(k);
