@@ -17,9 +17,13 @@ static const struct field worker_columns[] = {
     {0},
 };
 static const struct field token_columns[] = {
-    {"ID", "id", SHOW_TEXT, COLUMN_RIGHT}, {"NAME", "name", SHOW_TEXT, COLUMN_SHRINK},
-    {"SCOPE", "scope", SHOW_TEXT, 0},      {"AGE", "created_at", SHOW_AGE, COLUMN_RIGHT},
-    {"REVOKED", "revoked", SHOW_ODD, 0},   {0},
+    {"ID", "id", SHOW_TEXT, COLUMN_RIGHT},
+    {"NAME", "name", SHOW_TEXT, COLUMN_SHRINK},
+    {"SCOPE", "scope", SHOW_TEXT, 0},
+    {"TENANT", "tenant", SHOW_TEXT, 0},
+    {"AGE", "created_at", SHOW_AGE, COLUMN_RIGHT},
+    {"REVOKED", "revoked", SHOW_ODD, 0},
+    {0},
 };
 
 int cmd_worker_list(struct cli *c, struct err *e)
@@ -54,6 +58,8 @@ int cmd_token_add(struct cli *c, struct err *e)
     const char *name = cli_arg(c, 0), *scope = cli_word(c, "scope"), *file = cli_option(c, "save");
     value_put_text(&c->mem, body, "name", name);
     value_put_text(&c->mem, body, "scope", scope ? scope : "read");
+    if (cli_option(c, "tenant"))
+        value_put_text(&c->mem, body, "tenant", cli_option(c, "tenant"));
     int rc = cli_send_once(c, "/v1/tokens", body, &v, e);
     if (rc)
         return rc;

@@ -140,6 +140,7 @@ static void offer_kind(struct completion *k, enum cli_kind kind, const char *wor
         [KIND_POOL] = {"/v1/pools", "name"},
         [KIND_PROVIDER] = {"/v1/providers", "name"},
         [KIND_PLUGIN] = {"/v1/plugins", "name"},
+        [KIND_TENANT] = {"/v1/tenants", "name"},
         [KIND_BARCLAMP] = {"/v1/barclamps", "name"},
         [KIND_NODEROLE] = {"/v1/noderoles", "id"},
         [KIND_OPERATION] = {"/v1/operations", "id"},

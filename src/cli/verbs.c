@@ -9,6 +9,7 @@
 
 #include "cli/verbs_cluster_i.h"
 #include "cli/verbs_plugin_i.h"
+#include "cli/verbs_tenant_i.h"
 #include "cli/verbs_row_i.h"
 
 /* One argument a line reads better than filled lines. */
@@ -559,6 +560,7 @@ const struct cli_verb cli_verbs[] = {
     {"worker", "list", "list workers", cmd_worker_list, S,
      .routes = "GET /v1/workers",
      .opts = OPTS(LIMIT)},
+    TENANT_ROWS,
     {"token", "list", "list tokens", cmd_token_list, S,
      .routes = "GET /v1/tokens",
      .opts = OPTS(LIMIT)},
@@ -567,9 +569,12 @@ const struct cli_verb cli_verbs[] = {
      .args = {{"NAME", KIND_TEXT, 0, "whom it is for; the journal shows it", NULL}},
      .opts = OPTS(PICK("scope", "SCOPE", "announce|read|operate|admin",
                        "what it allows (default: read)"),
+                  OPT("tenant", "NAME", KIND_TENANT,
+                      "whose it is (default: your own tenant's)"),
                   OPT("save", "FILE", KIND_FILE,
                       "write the secret there (mode 0600) instead of printing it")),
-     .about = "The secret is shown this once.",
+     .about = "The secret is shown this once.  Tokens of other tenants are made with one of the "
+              "first tenant, default.",
      .examples = "anneal token add ci --scope operate --save ~/.config/anneal/token"},
     {"token", "revoke", "revoke a token", cmd_token_revoke, S,
      .routes = "DELETE /v1/tokens/{id}",

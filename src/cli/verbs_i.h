@@ -36,6 +36,7 @@ enum cli_kind {
     KIND_POOL,
     KIND_PROVIDER,
     KIND_PLUGIN,
+    KIND_TENANT,
     KIND_BARCLAMP,
     KIND_NODEROLE, /* from here on: a number */
     KIND_OPERATION,
@@ -221,6 +222,11 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(task_attempts)                                                                               \
     X(task_log)                                                                                    \
     X(worker_list)                                                                                 \
+    X(tenant_list)                                                                                 \
+    X(tenant_show)                                                                                 \
+    X(tenant_add)                                                                                  \
+    X(tenant_set)                                                                                  \
+    X(tenant_delete)                                                                               \
     X(token_list)                                                                                  \
     X(token_add)                                                                                   \
     X(token_revoke)                                                                                \

@@ -27,6 +27,7 @@ const struct cli_noun cli_nouns[] = {
     {"solve", "find which services go on which nodes, without a server", "The catalog"},
     {"plan", "plan a task graph or a cluster, without a server", "The catalog"},
     {"import", "catalogs of other systems", "The catalog"},
+    {"tenant", "who shares the workers, and how many places each has", "Administration"},
     {"token", "who may do what", "Administration"},
     {"admin", "backup, restore, checks", "Administration"},
     {"sim", "the engine on virtual time", "Administration"},

@@ -115,11 +115,12 @@ static bool task_message(struct server *s, struct data_look *look, struct arena 
 }
 
 /* How long ago whoever had it before may have begun it; UINT32_MAX: nobody can say, a server has
- * been away since.  What a server's own clock does meanwhile is nothing that can be known. */
+ * been away since, whose clock goes on where the last group left it: an attempt of that group has
+ * begun at our first moment. */
 static uint64_t since(const struct server *s, uint32_t task)
 {
     struct open_attempt o;
-    if (!anneal_attempt_find(s->engine, task, &o) || o.started_ms < s->run_started_ms)
+    if (!anneal_attempt_find(s->engine, task, &o) || o.started_ms <= s->run_started_ms)
         return UINT32_MAX;
     return server_now(s) - o.started_ms + 1;
 }

@@ -13,7 +13,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "server/server_i.h"
+#include "server/tenants.h"
 #include "sys/fs.h"
 
 #define TOKEN_PREFIX "anl_"
@@ -71,14 +71,15 @@ static struct value *view_token(struct server *s, struct arena *a, uint32_t id)
     value_put_int(a, v, "id", id);
     value_put_text(a, v, "name", t->name);
     value_put_text(a, v, "scope", t->scope);
+    value_put_text(a, v, "tenant", tenant_name(s, t->tenant));
     value_put_text(a, v, "created_at", view_time(a, t->created_ms));
     value_put_bool(a, v, "revoked", t->revoked);
     return v;
 }
 
 /* Row, journal and memory of a new token.  Returns its id. */
-static uint32_t token_add(struct server *s, const struct server_call *c, const char *name,
-                          const char *scope, const char *token)
+static uint32_t token_add(struct server *s, const struct server_call *c, uint32_t tenant,
+                          const char *name, const char *scope, const char *token)
 {
     char hash[HASH_TEXT];
     struct commit_meta *meta = commit_meta(s->commit);
@@ -88,7 +89,7 @@ static uint32_t token_add(struct server *s, const struct server_call *c, const c
     if (meta->next_token == 0)
         meta->next_token = 1;
     struct row_token row = {.id = meta->next_token++,
-                            .tenant = note.tenant,
+                            .tenant = tenant,
                             .realm = 1,
                             .name = str_of(name),
                             .hash = str_of(hash),
@@ -115,13 +116,19 @@ int token_make_admin(struct server *s, struct err *e)
         r = fs_write_atomic(path, line, n, 0600, e);
     }
     if (r >= 0) {
-        (void)token_add(s, NULL, "admin", "admin", token);
+        (void)token_add(s, NULL, TENANT_FIRST, "admin", "admin", token);
         log_line(LOG_INFO, "token.admin", LOGT("file", path));
     }
     sodium_memzero(token, sizeof token);
     sodium_memzero(line, sizeof line);
     free(path);
     return r;
+}
+
+/* The first tenant gives tokens to the others, so it sees theirs and takes them away. */
+static bool token_in_sight(const struct server_call *c, const struct inv_token *t)
+{
+    return t->name && (c->who->tenant == TENANT_FIRST || c->who->tenant == t->tenant);
 }
 
 int server_token_list(struct server *s, const struct server_call *c, struct server_reply *r,
@@ -132,16 +139,32 @@ int server_token_list(struct server *s, const struct server_call *c, struct serv
     if (rc < 0)
         return rc;
     for (uint32_t id = 1; id < s->inv.tokens.n; id++)
-        if (s->inv.tokens.at[id].name && s->inv.tokens.at[id].tenant == c->who->tenant &&
-            page_wants(&p, id))
+        if (token_in_sight(c, &s->inv.tokens.at[id]) && page_wants(&p, id))
             page_add(&p, c, view_token(s, c->mem, id));
     page_end(&p, c, r);
     return 0;
 }
 
-/* The journal names who did what by the token's name: two that work must not share one. */
-static int token_check(const struct server *s, const struct server_call *c, const char *name,
-                       struct err *e)
+static int token_tenant(const struct server *s, const struct server_call *c, uint32_t *ret_tenant,
+                        struct err *e)
+{
+    const char *name = value_as_text(value_get(c->body, "tenant"), NULL);
+    *ret_tenant = name ? tenant_find(s, name) : c->who->tenant;
+    if (*ret_tenant == c->who->tenant || (*ret_tenant && c->who->tenant == TENANT_FIRST))
+        return 0;
+    if (c->who->tenant != TENANT_FIRST) {
+        err_set(e, ERR_FORBIDDEN, "only tenant %s makes tokens of other tenants",
+                tenant_name(s, TENANT_FIRST));
+        return err_at(e, "/tenant");
+    }
+    err_set(e, ERR_INVALID, "there is no tenant %s", name);
+    err_at(e, "/tenant");
+    return err_hint(e, "`anneal tenant add %s` makes it", name);
+}
+
+/* The journal names who did what by the token's name: two of a tenant that work must not share
+ * one. */
+static int token_check(const struct server *s, uint32_t tenant, const char *name, struct err *e)
 {
     if (!text_is_name(str_of(name))) {
         err_set(e, ERR_INVALID, "\"%s\" is not a name for a token", name);
@@ -151,7 +174,7 @@ static int token_check(const struct server *s, const struct server_call *c, cons
     }
     for (uint32_t id = 1; id < s->inv.tokens.n; id++) {
         const struct inv_token *t = &s->inv.tokens.at[id];
-        if (!token_live(t) || t->tenant != c->who->tenant || strcmp(t->name, name) != 0)
+        if (!token_live(t) || t->tenant != tenant || strcmp(t->name, name) != 0)
             continue;
         err_set(e, ERR_EXISTS, "there is a token %s already", name);
         err_at(e, "/name");
@@ -166,8 +189,10 @@ int server_token_create(struct server *s, const struct server_call *c, struct se
     char token[TOKEN_TEXT];
     const char *name = value_as_text(value_get(c->body, "name"), "");
     const char *scope = value_as_text(value_get(c->body, "scope"), "");
+    uint32_t tenant;
     int rc = server_writable(s, e);
-    if (rc < 0 || (rc = token_check(s, c, name, e)) < 0)
+    if (rc < 0 || (rc = token_tenant(s, c, &tenant, e)) < 0 ||
+        (rc = token_check(s, tenant, name, e)) < 0)
         return rc;
     if (scope_find(scope) == SCOPE_NONE) {
         err_set(e, ERR_INVALID, "there is no scope \"%s\"", scope);
@@ -176,7 +201,7 @@ int server_token_create(struct server *s, const struct server_call *c, struct se
     }
     if ((rc = token_random(token, e)) < 0)
         return rc;
-    uint32_t id = token_add(s, c, name, scope, token);
+    uint32_t id = token_add(s, c, tenant, name, scope, token);
     struct value *v = view_token(s, c->mem, id);
     value_put_text(c->mem, v, "secret", token);
     sodium_memzero(token, sizeof token);
@@ -186,11 +211,15 @@ int server_token_create(struct server *s, const struct server_call *c, struct se
     return 0;
 }
 
+/* The first tenant can make admins of the others, and nobody can make one of its own. */
 static bool last_admin(const struct server *s, uint32_t id)
 {
+    if (s->inv.tokens.at[id].tenant != TENANT_FIRST)
+        return false;
     for (uint32_t i = 1; i < s->inv.tokens.n; i++) {
         const struct inv_token *t = &s->inv.tokens.at[i];
-        if (i != id && token_live(t) && scope_find(t->scope) == SCOPE_ADMIN)
+        if (i != id && token_live(t) && t->tenant == TENANT_FIRST &&
+            scope_find(t->scope) == SCOPE_ADMIN)
             return false;
     }
     return scope_find(s->inv.tokens.at[id].scope) == SCOPE_ADMIN;
@@ -203,8 +232,7 @@ int server_token_revoke(struct server *s, const struct server_call *c, struct se
     int rc = server_writable(s, e);
     if (rc < 0 || (rc = face_u32(c->id[0], "token", &id, e)) < 0)
         return rc;
-    if (id >= s->inv.tokens.n || !s->inv.tokens.at[id].name ||
-        s->inv.tokens.at[id].tenant != c->who->tenant)
+    if (id >= s->inv.tokens.n || !token_in_sight(c, &s->inv.tokens.at[id]))
         return face_not_found(e, "token", c->id[0]);
     struct inv_token *t = &s->inv.tokens.at[id];
     if (t->revoked)

@@ -191,6 +191,11 @@ bool server_is_ready(struct server *s);
     X(task_resolve)                                                                                \
     X(task_attempts)                                                                               \
     X(worker_list)                                                                                 \
+    X(tenant_list)                                                                                 \
+    X(tenant_create)                                                                               \
+    X(tenant_get)                                                                                  \
+    X(tenant_patch)                                                                                \
+    X(tenant_delete)                                                                               \
     X(why)                                                                                         \
     X(admin_backup)                                                                                \
     X(admin_check)                                                                                 \

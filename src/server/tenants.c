@@ -83,24 +83,28 @@ void tenants_rebalance(struct server *s)
 
 const char *tenant_name(const struct server *s, uint32_t id)
 {
-    return id < s->tenant_names.n ? s->tenant_names.at[id] : NULL;
+    return id < s->tenants.n ? s->tenants.at[id].name : NULL;
+}
+
+bool tenant_lives(const struct server *s, uint32_t id)
+{
+    struct tenant_view v;
+    return tenant_name(s, id) && anneal_tenant(s->engine, id, &v) && !v.gone;
 }
 
 uint32_t tenant_find(const struct server *s, const char *name)
 {
-    struct tenant_view v;
-    for (uint32_t id = 1; id < s->tenant_names.n; id++)
-        if (s->tenant_names.at[id] && strcmp(s->tenant_names.at[id], name) == 0 &&
-            anneal_tenant(s->engine, id, &v) && !v.gone)
+    for (uint32_t id = 1; id < s->tenants.n; id++)
+        if (tenant_lives(s, id) && strcmp(s->tenants.at[id].name, name) == 0)
             return id;
     return 0;
 }
 
 void tenant_name_add(struct server *s, uint32_t id, struct str name)
 {
-    while (s->tenant_names.n <= id)
-        (void)vec_add(&s->tenant_names);
-    s->tenant_names.at[id] = xstrndup(name.s, name.n);
+    while (s->tenants.n <= id)
+        (void)vec_add(&s->tenants);
+    s->tenants.at[id] = (struct inv_named){.name = xstrndup(name.s, name.n), .rev = 1};
 }
 
 static int load_row(void *arg, enum row_table t, const void *row, struct err *e)
@@ -119,7 +123,7 @@ int tenants_load(struct server *s, struct err *e)
 
 void tenants_done(struct server *s)
 {
-    for (size_t i = 0; i < s->tenant_names.n; i++)
-        free(s->tenant_names.at[i]);
-    vec_done(&s->tenant_names);
+    for (size_t i = 0; i < s->tenants.n; i++)
+        free(s->tenants.at[i].name);
+    vec_done(&s->tenants);
 }

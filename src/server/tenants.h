@@ -18,6 +18,7 @@ void tenant_shares(uint32_t capacity, const uint32_t *wishes, size_t n, uint32_t
 /* Tells the engine what each may have of what workers offer now. */
 void tenants_rebalance(struct server *s);
 const char *tenant_name(const struct server *s, uint32_t id);   /* NULL: there is no such tenant */
+bool tenant_lives(const struct server *s, uint32_t id);         /* it is there, and not gone */
 uint32_t tenant_find(const struct server *s, const char *name); /* 0: none */
 void tenant_name_add(struct server *s, uint32_t id, struct str name); /* to memory */
 int tenants_load(struct server *s, struct err *e);

@@ -294,6 +294,11 @@ void workers_heard(struct worker_info *w, const struct taskmsg *m)
         if (claim != LEASE_YOURS || hello)
             correct(w, &m->held[i], claim);
     }
+    /* Before what it releases is given away: not to itself. */
+    if (!hello && w->capacity > 0 && m->draining != w->draining) {
+        w->draining = m->draining;
+        workers_capacity(s);
+    }
     for (uint32_t i = 0; i < m->n_released; i++)
         if (lease_holder(s->lease, m->released[i].task, m->released[i].attempt) == w->id) {
             lease_drop(s->lease, m->released[i].task, m->released[i].attempt);
@@ -306,9 +311,6 @@ void workers_heard(struct worker_info *w, const struct taskmsg *m)
             dispatch_all_reported(s);
     } else if (w->capacity == 0) { /* only a HELLO says what it offers */
         workers_send(w, &(struct taskmsg){.kind = TASKMSG_HELLO});
-    } else if (m->draining != w->draining) {
-        w->draining = m->draining;
-        workers_capacity(s);
     }
     bool inside = w->queue == s->queue; /* it ends with us */
     workers_send(

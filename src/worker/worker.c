@@ -23,7 +23,8 @@ enum {
     OUTPUT_DEFAULT = 1024 * 1024,
     BEAT_DEFAULT_MS = 5000,
     DOCUMENTS_DEFAULT = 64 << 20,
-    JIGS_MAX = 64
+    JIGS_MAX = 64,
+    BEATS_A_LEASE = 6, /* at least: how soon silence is noticed, too */
 };
 
 void worker_send(struct worker *w, const struct taskmsg *m)
@@ -70,17 +71,26 @@ void worker_hello(struct worker *w)
     documents_ask_again(w, UINT64_MAX);
 }
 
+/* Often enough that a lost beat or two do not look like silence. */
+uint64_t worker_beat_after_ms(const struct worker *w)
+{
+    uint64_t often_ms = w->lease_ms / BEATS_A_LEASE;
+    return often_ms && often_ms < w->beat_ms ? often_ms : w->beat_ms;
+}
+
 /* The server gives up what runs on our machine when it has not heard of us for the lease, and may
- * have it run elsewhere: what we cannot tell it about must have ended by then.  What is on nodes
- * goes on there. */
+ * have it run elsewhere: what we cannot tell it about must have ended by then, its grace included.
+ * What is on nodes goes on there. */
 static void fence_self(struct worker *w, uint64_t now_ms)
 {
     if (!w->lease_ms || now_ms < w->heard_ms + w->lease_ms / 3 * 2)
         return;
+    uint64_t over_ms = w->heard_ms + w->lease_ms;
+    uint64_t most_ms = now_ms < over_ms ? (over_ms - now_ms) / 2 : 0;
     for (struct link *l = w->held.next; l != &w->held; l = l->next) {
         struct run *r = LINK_OF(l, struct run, of_worker);
         if (r->life == LIFE_RUNNING && !travel_is_away(r))
-            run_step_cancel(r, r->msg.grace_ms);
+            run_step_cancel(r, r->msg.grace_ms < most_ms ? r->msg.grace_ms : most_ms);
     }
 }
 
@@ -94,7 +104,7 @@ static void on_beat(void *arg)
         answers_resend_older(w, now_ms - patience_ms);
         documents_ask_again(w, now_ms - patience_ms);
     }
-    loop_timer_at(w->beat, now_ms + w->beat_ms);
+    loop_timer_at(w->beat, now_ms + worker_beat_after_ms(w));
 }
 
 static void leave_loop(struct worker *w)

@@ -325,6 +325,7 @@ void worker_log_flush(void *worker);
 void worker_deliver(void *worker, const struct str *messages, size_t n);
 
 /* worker.c */
+uint64_t worker_beat_after_ms(const struct worker *w); /* until the next beat */
 void worker_hello(struct worker *w); /* and every unacknowledged result again */
 void worker_send(struct worker *w, const struct taskmsg *m);
 

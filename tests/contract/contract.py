@@ -167,6 +167,22 @@ class Scenario:
         if not self.fake:
             api.refuse("status", (), 401, "a revoked token", token=other["secret"])
 
+    def tenants(self):
+        """Who shares the workers."""
+        api = self.api
+        api.call("tenant_list")
+        api.call("tenant_create", body={"name": "contract-tenant", "places": 0}, want=201)
+        got = api.call("tenant_get", "contract-tenant")
+        self.tap.ok(got.json["places"] == 0 and not got.json["short"], "tenant_get: as it was made", got.json)
+        api.call("tenant_patch", "contract-tenant", body={"places": 0}, match=got.headers["ETag"])
+        api.refuse("tenant_create", (), 409, "a name that is taken", body={"name": "contract-tenant"})
+        if not self.fake:
+            token = api.call("token_create", body={"name": "theirs", "scope": "admin", "tenant": "contract-tenant"}).json
+            api.refuse("tenant_create", (), 403, "a token of another tenant", body={"name": "more"}, token=token["secret"])
+            api.refuse("tenant_delete", ("contract-tenant",), 409, "a tenant that has a token", headers={"If-Match": "*"})
+            api.call("token_revoke", token["id"])
+        api.call("tenant_delete", "contract-tenant", match="*", want=204)
+
     def catalog(self):
         api, files = self.api, catalog_files(self.args.catalog)
         body = {"origin": "contract", "files": files}
@@ -606,7 +622,7 @@ class Scenario:
 def run(args, tap, url, token, process=None):
     scenario = Scenario(Api(url, token, tap), args)
     scenario.process = process
-    for step in (scenario.server, scenario.token, scenario.catalog, scenario.inventory, scenario.providers, scenario.overlays, scenario.work,
+    for step in (scenario.server, scenario.token, scenario.tenants, scenario.catalog, scenario.inventory, scenario.providers, scenario.overlays, scenario.work,
                  scenario.graph, scenario.clusters, scenario.wanting, scenario.trouble, scenario.uncertain, scenario.suspicion, scenario.events, scenario.teardown,
                  scenario.wrong, scenario.complete):
         print(f"# {step.__name__}", flush=True)

@@ -62,6 +62,7 @@ LIST(jig_list, FAKE_JIGS)
 LIST(pool_list, FAKE_POOLS)
 LIST(provider_list, FAKE_PROVIDERS)
 LIST(plugin_list, FAKE_PLUGINS)
+LIST(tenant_list, FAKE_TENANTS)
 LIST(deployment_list, FAKE_DEPLOYMENTS)
 LIST(noderole_list, FAKE_NODEROLES)
 LIST(operation_list, FAKE_OPERATIONS)
@@ -73,6 +74,7 @@ GET(jig_get, FAKE_JIGS, "jig")
 GET(pool_get, FAKE_POOLS, "pool")
 GET(provider_get, FAKE_PROVIDERS, "provider")
 GET(plugin_get, FAKE_PLUGINS, "plugin")
+GET(tenant_get, FAKE_TENANTS, "tenant")
 GET(deployment_get, FAKE_DEPLOYMENTS, "deployment")
 GET(noderole_get, FAKE_NODEROLES, "noderole")
 GET(operation_get, FAKE_OPERATIONS, "operation")
@@ -87,6 +89,7 @@ POKE(task_resolve, FAKE_TASKS, "task", "task.resolve")
 DROP(node_delete, FAKE_NODES, "node", "node.gone")
 DROP(deployment_delete, FAKE_DEPLOYMENTS, "deployment", "deployment.changed")
 DROP(provider_delete, FAKE_PROVIDERS, "provider", "provider.changed")
+DROP(tenant_delete, FAKE_TENANTS, "tenant", "tenant.set")
 DROP(token_revoke, FAKE_TOKENS, "token", "token.changed")
 
 /* --- making --- */
@@ -130,8 +133,8 @@ int server_token_create(struct server *s, const struct server_call *c, struct se
                              "made"};
     char json[256];
     snprintf(json, sizeof json,
-             "{\"id\":%u,\"name\":\"\",\"scope\":\"read\",\"created_at\":\"" FAKE_NOW
-             "\",\"revoked\":false}",
+             "{\"id\":%u,\"name\":\"\",\"scope\":\"read\",\"tenant\":\"default\","
+             "\"created_at\":\"" FAKE_NOW "\",\"revoked\":false}",
              ++s->next_id);
     struct value *row = fake_row_add(s, FAKE_TOKENS, json);
     fake_lay_over(s, row, c->body, false);
@@ -143,7 +146,32 @@ int server_token_create(struct server *s, const struct server_call *c, struct se
     return 0;
 }
 
+int server_tenant_create(struct server *s, const struct server_call *c, struct server_reply *r,
+                         struct err *e)
+{
+    const char *name = value_as_text(value_get(c->body, "name"), "");
+    int rc = fake_begin(s, c, "tenant_create", e);
+    if (rc < 0)
+        return rc;
+    if (fake_row_find(s, FAKE_TENANTS, name)) {
+        err_set(e, ERR_EXISTS, "there is a tenant \"%s\" already", name);
+        return err_at(e, "/name");
+    }
+    struct value *row = fake_row_add(s, FAKE_TENANTS,
+                                     "{\"name\":\"\",\"places\":0,\"share\":0,\"used\":0,"
+                                     "\"short\":false,\"rev\":1}");
+    fake_lay_over(s, row, c->body, false);
+    return fake_made(s, c, row, "/v1/tenants", r);
+}
+
 /* --- changing --- */
+
+int server_tenant_patch(struct server *s, const struct server_call *c, struct server_reply *r,
+                        struct err *e)
+{
+    int rc = fake_begin(s, c, "tenant_patch", e);
+    return rc < 0 ? rc : fake_patch(s, c, FAKE_TENANTS, "tenant", "tenant.set", r, e);
+}
 
 int server_node_patch(struct server *s, const struct server_call *c, struct server_reply *r,
                       struct err *e)

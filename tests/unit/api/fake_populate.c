@@ -20,8 +20,11 @@ void fake_populate(struct server *s)
         fake_row_add(s, FAKE_NODES, json);
     }
     fake_row_add(s, FAKE_TOKENS,
-                 "{\"id\":1,\"name\":\"root\",\"scope\":\"admin\",\"created_at\":\"" FAKE_NOW
-                 "\",\"revoked\":false}");
+                 "{\"id\":1,\"name\":\"root\",\"scope\":\"admin\",\"tenant\":\"default\","
+                 "\"created_at\":\"" FAKE_NOW "\",\"revoked\":false}");
+    fake_row_add(s, FAKE_TENANTS,
+                 "{\"name\":\"default\",\"places\":0,\"share\":4,\"used\":0,\"short\":false,"
+                 "\"rev\":1}");
     fake_row_add(s, FAKE_GROUPS, "{\"name\":\"web\",\"count\":3}");
     fake_row_add(s, FAKE_GENERATIONS, fake_catalog_text);
     fake_row_add(s, FAKE_BARCLAMPS,

@@ -5,6 +5,7 @@
 #define POOL                                                                                       \
     "{\"name\":\"p1\",\"size\":4,\"taken\":2,\"elsewhere\":0,\"closed\":true,\"note\":\"quota\","  \
     "\"waiting\":1,\"rev\":5}"
+#define TENANT "{\"name\":\"lab\",\"places\":4,\"share\":3,\"used\":2,\"short\":true,\"rev\":7}"
 #define PROVIDER                                                                                   \
     "{\"name\":\"lab\",\"type\":\"dirs\",\"fields\":{\"root\":\"/srv\",\"key\":\"***\"},"          \
     "\"sensitive\":[\"key\"],\"created_at\":\"2024-05-01T12:00:00Z\",\"rev\":3}"
@@ -33,7 +34,8 @@
     "\"report\":[{\"severity\":\"warning\",\"at\":\"roles/web.yaml:3:5\",\"text\":\"unused\","     \
     "\"line\":\"  - web\",\"hint\":\"leave it out\"}]}"
 #define TOKEN(rest)                                                                                \
-    "{\"id\":2,\"name\":\"ci\",\"scope\":\"operate\",\"created_at\":\"2023-11-14T22:13:00.000Z\"," \
+    "{\"id\":2,\"name\":\"ci\",\"scope\":\"operate\",\"tenant\":\"default\",\"created_at\":"       \
+    "\"2023-11-14T22:13:00.000Z\","                                                                \
     "\"revoked\":false" rest "}"
 #define SNAPSHOT                                                                                   \
     "{\"id\":4,\"deployment\":\"prod\",\"number\":2,\"state\":\"committed\",\"author\":\"ann\","   \
@@ -108,6 +110,11 @@ static const struct {
     {"GET /v1/pools/p1", 200, POOL},
     {"PUT /v1/pools/p1", 200, POOL},
     {"PUT /v1/pools/p2", 201, POOL},
+    {"GET /v1/tenants", 200, LIST(TENANT)},
+    {"POST /v1/tenants", 201, TENANT},
+    {"GET /v1/tenants/lab", 200, TENANT},
+    {"PATCH /v1/tenants/lab", 200, TENANT},
+    {"DELETE /v1/tenants/lab", 204, ""},
     {"GET /v1/providers", 200, LIST(PROVIDER)},
     {"GET /v1/providers/lab", 200, PROVIDER},
     {"PUT /v1/providers/lab", 200, PROVIDER},

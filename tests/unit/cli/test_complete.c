@@ -46,6 +46,8 @@ static const struct {
     {"noderole show ''", "12\n"},
     {"operation watch ''", "3\n"},
     {"task log ''", "6\n"},
+    {"tenant set ''", "lab\n"},
+    {"token add ci --tenant ''", "lab\n"},
     {"token revoke ''", "2\n"},
     {"deployment bind pr", "prod\n"},
     {"deployment bind prod w", "web=\n"},

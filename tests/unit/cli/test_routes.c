@@ -131,6 +131,11 @@ static const struct {
     {"import", "fuel", "import fuel . imported", 2},       /* nor a task */
     {"import", "coopr", "import coopr . imported", 2},     /* nor a service */
     {"worker", "list", "worker list", 0},
+    {"tenant", "list", "tenant list", 0},
+    {"tenant", "show", "tenant show lab", 0},
+    {"tenant", "add", "tenant add lab", 0},
+    {"tenant", "set", "tenant set lab --places 4", 0},
+    {"tenant", "delete", "tenant delete lab --yes", 0},
     {"token", "list", "token list", 0},
     {"token", "add", "token add ci", 0},
     {"token", "revoke", "token revoke 2", 0},
@@ -161,6 +166,7 @@ static void template_of(const char *request, struct buf *b)
                  {"pools", "{pool}"},
                  {"providers", "{provider}"},
                  {"plugins", "{plugin}"},
+                 {"tenants", "{tenant}"},
                  {"noderoles", "{id}"},
                  {"operations", "{id}"},
                  {"tasks", "{id}"},

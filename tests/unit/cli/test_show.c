@@ -159,8 +159,16 @@ static const struct {
                         "         7   20.0s  /srv/catalog  abc\n"},
     {"worker list", "NAME  RUNNING  CAPACITY  SEEN  JIGS\n"
                     "w1          3        64  4.1s  ssh, noop\n"},
-    {"token list", "ID  NAME  SCOPE      AGE  REVOKED\n"
-                   " 2  ci    operate  20.0s  no\n"},
+    {"tenant list", "NAME  PLACES  SHARE  USED  SHORT\n"
+                    "lab        4      3     2  yes\n"},
+    {"tenant show lab", "name      lab\n"
+                        "places    4\n"
+                        "share     3\n"
+                        "used      2\n"
+                        "short     yes\n"
+                        "revision  7\n"},
+    {"token list", "ID  NAME  SCOPE    TENANT     AGE  REVOKED\n"
+                   " 2  ci    operate  default  20.0s  no\n"},
     {"events", "     999  22:13:00.120  result  w1  task/5 RUNNING->DONE\n"
                "    1000  22:13:00.120  result  w1  task/5 RUNNING->DONE\n"},
     {"events -o name", "999\n1000\n"},

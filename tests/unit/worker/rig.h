@@ -19,6 +19,7 @@ struct rig {
     size_t bad;                /* messages that could not be read */
     size_t wait_for;           /* results; the loop stops when there are so many */
     bool wait_for_log;         /* or at the first LOG */
+    size_t wait_for_notes;     /* or when there are so many NOTEs */
     uint32_t wait_for_task;    /* or when this task has written ... */
     const char *wait_for_text; /* ... this; NULL: nothing */
     bool stopped;
@@ -59,7 +60,9 @@ static void rig_deliver(void *arg, const struct str *messages, size_t n)
             vec_push(&r->got, m);
     }
     if ((r->wait_for && rig_count(r, TASKMSG_RESULT) >= r->wait_for) ||
-        (r->wait_for_log && rig_count(r, TASKMSG_LOG)) || rig_has_written(r))
+        (r->wait_for_log && rig_count(r, TASKMSG_LOG)) ||
+        (r->wait_for_notes && rig_count(r, TASKMSG_NOTE) >= r->wait_for_notes) ||
+        rig_has_written(r))
         loop_stop(r->l);
 }
 
@@ -102,6 +105,14 @@ __attribute__((unused)) static void rig_wait_log(struct rig *r)
     if (!rig_count(r, TASKMSG_LOG))
         scratch_run(r->l);
     r->wait_for_log = false;
+}
+
+__attribute__((unused)) static void rig_wait_notes(struct rig *r, size_t n)
+{
+    r->wait_for_notes = n;
+    if (rig_count(r, TASKMSG_NOTE) < n)
+        scratch_run(r->l);
+    r->wait_for_notes = 0;
 }
 
 /* Until the task has written the text. */
