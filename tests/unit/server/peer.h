@@ -27,17 +27,19 @@ struct peer {
     "  - {name: here, implementation: test, active: true, reach: node}\n"                          \
     "  - {name: rare, implementation: noop, active: true, reach: node}\n"                          \
     "roles:\n"                                                                                     \
-    "  - {name: far, jig: remote, actions: {converge: [{name: reach, params: {cmd: 'true'}}]}}\n"  \
-    "  - {name: far2, jig: remote, actions: {converge: [{name: again, params: {cmd: 'true'}}]}}\n" \
+    "  - {name: far, jig: remote, actions: {converge: [{name: reach, params: {script: "            \
+    "'true'}}]}}\n"                                                                                \
+    "  - {name: far2, jig: remote, actions: {converge: [{name: again, params: {script: "           \
+    "'true'}}]}}\n"                                                                                \
     "  - {name: near, jig: here, actions: {converge: [{name: stay, params: {}, retries: 1}]}}\n"   \
     "  - {name: odd, jig: rare, actions: {converge: [{name: seldom, params: {}}]}}\n"              \
     "  - name: long\n"                                                                             \
     "    jig: remote\n"                                                                            \
     "    actions:\n"                                                                               \
     "      converge:\n"                                                                            \
-    "        - {name: first, params: {cmd: 'true'}}\n"                                             \
-    "        - {name: second, params: {cmd: 'true'}}\n"                                            \
-    "        - {name: third, params: {cmd: 'true'}}\n"
+    "        - {name: first, params: {script: 'true'}}\n"                                          \
+    "        - {name: second, params: {script: 'true'}}\n"                                         \
+    "        - {name: third, params: {script: 'true'}}\n"
 
 static void peer_deliver(void *arg, const struct str *messages, size_t n)
 {
@@ -92,7 +94,7 @@ static void peer_send(struct peer *p, const struct taskmsg *m)
 struct peer_says {
     uint32_t capacity;
     const char *jigs[4]; /* none: shell and test */
-    struct held_attempt held[8], released[4];
+    struct held_attempt held[10], released[4];
     uint32_t n_held, n_released;
     bool draining;
 };

@@ -178,7 +178,7 @@ static void send_away(struct rig *r, uint32_t task, uint64_t since_ms, uint32_t 
                     .node = str_of("n1"),
                     .address = str_of("127.0.0.1"),
                     .access = str_of("{\"via\":\"ssh\",\"port\":1,\"addresses\":[\"127.0.0.1\"]}"),
-                    .params = str_of("{\"cmd\":\"true\"}"),
+                    .params = str_of("{\"script\":\"true\"}"),
                     .since_ms = since_ms,
                     .behind = behind,
                     .followers = followers,
