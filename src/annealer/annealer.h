@@ -113,6 +113,7 @@ uint32_t anneal_joins(const struct anneal *a, uint32_t noderole, uint32_t cause)
 bool anneal_pool(const struct anneal *a, uint32_t id, struct pool_view *ret);
 bool anneal_tenant(const struct anneal *a, uint32_t id, struct tenant_view *ret_v);
 uint32_t anneal_tenant_end(const struct anneal *a); /* one above the highest id */
+uint32_t anneal_task_tenant(const struct anneal *a, uint32_t task); /* 0: no such task */
 bool anneal_jig(const struct anneal *a, uint32_t id, struct jig_view *ret);
 bool anneal_group(const struct anneal *a, uint32_t id, struct group_view *ret);
 /* Highest id in use + 1, per kind. */

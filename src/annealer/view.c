@@ -139,6 +139,11 @@ bool anneal_tenant(const struct anneal *a, uint32_t id, struct tenant_view *v)
     return true;
 }
 
+uint32_t anneal_task_tenant(const struct anneal *a, uint32_t task)
+{
+    return task_exists(a, task) ? a->ops.at[task_op(a, task)].tenant : 0;
+}
+
 uint32_t anneal_tenant_end(const struct anneal *a)
 {
     return (uint32_t)a->tenants.n;

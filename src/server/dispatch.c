@@ -52,7 +52,7 @@ static void refuse_task(struct server *s, const struct dispatch *d, const char *
                        .extra = d->asks,
                        .flag = OUTCOME_REFUSED,
                        .exit_code = -1};
-    struct commit_note note = server_note(NULL, NULL);
+    struct commit_note note = server_note_task(s, d->task);
     struct err e;
     note.text = why;
     if (server_apply(s, &ev, &note, NULL, &e) < 0)
@@ -230,7 +230,7 @@ void dispatch_lease_over(void *arg, uint32_t task, uint32_t attempt)
                        .attempt = attempt,
                        .extra = v.asks,
                        .flag = OUTCOME_LOST};
-    struct commit_note note = server_note(NULL, NULL);
+    struct commit_note note = server_note_task(s, task);
     note.text = "no worker answers for it";
     if (server_apply(s, &ev, &note, NULL, &e) < 0)
         hold_for_nobody(s, &(struct dispatch){.task = task, .attempt = attempt});

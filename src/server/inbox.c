@@ -42,7 +42,7 @@ static int on_result(struct server *s, const struct taskmsg *m)
                        .last = m->last};
     if (server_writable(s, &e) < 0)
         return -1;
-    struct commit_note note = server_note(NULL, NULL);
+    struct commit_note note = server_note_task(s, m->task);
     snprintf(text, sizeof text, "%.*s", (int)(m->text.n < 250 ? m->text.n : 250), m->text.s);
     /* First what follows from what it returned, so that who waits for it sees that. */
     if (current && m->outcome == OUTCOME_OK && (m->returns.n > 0 || m->gone.n > 0) &&

@@ -54,6 +54,12 @@ struct commit_note server_note(const struct server_call *c, const void *fixed)
                                 .fixed = fixed};
 }
 
+struct commit_note server_note_task(const struct server *s, uint32_t task)
+{
+    return (struct commit_note){.tenant = anneal_task_tenant(s->engine, task),
+                                .wall_ms = server_wall_ms()};
+}
+
 int server_writable(struct server *s, struct err *e)
 {
     if (s->degraded.code != ERR_NONE) {

@@ -244,6 +244,8 @@ int server_restore(struct server *s, struct err *e);
 void server_reconcile(struct server *s);
 /* Note with the caller, the time and the fixed row filled in. */
 struct commit_note server_note(const struct server_call *c, const void *fixed);
+/* Of what becomes of a task: told to the tenant whose it is. */
+struct commit_note server_note_task(const struct server *s, uint32_t task);
 
 /* group.c */
 void group_pump(struct server *s);  /* closes and writes what can be */

@@ -218,6 +218,38 @@ static void test_apart(struct rig *g)
     rig_do(g, server_token_revoke, NULL, (struct rig_ask){.id = rig_id(g, lab.token)});
 }
 
+static bool told(struct rig *g, const char *text)
+{
+    SCOPED_BUF(b);
+    uint64_t last, first_kept;
+    struct err e;
+    ok(server_events_read(g->server, &g->who, 0, 1000, &b, &last, &first_kept, &e) == 0,
+       "events of tenant %u", g->who.tenant);
+    return b.len && strstr(b.data, text);
+}
+
+/* Each is told what becomes of its own; the first is told everything. */
+static void test_events(struct rig *g)
+{
+    rig_node(g, "e1", "");
+    as_tenant(g, "lab", "eve");
+    struct caller lab = g->who;
+    (void)rig_bind(g, "base", "e1");
+    uint32_t task = rig_task_of(g, "base", "e1", 0);
+    rig_result(g, task, OUTCOME_OK, 0, "", 0);
+    rig_settle(g);
+    const char *line = arena_printf(
+        &g->mem, "\"kind\":\"result\",\"actor\":\"\",\"input\":{\"id\":%u", task);
+    ok(told(g, line), "a tenant is told how its own tasks end");
+    ok(!told(g, "\"kind\":\"capacity.set\""), "and not what is the house's");
+    g->who = first();
+    ok(told(g, line), "the first is told too");
+    as_tenant(g, "other", "finn");
+    ok(!told(g, line), "others are not");
+    g->who = first();
+    rig_do(g, server_token_revoke, NULL, (struct rig_ask){.id = rig_id(g, lab.token)});
+}
+
 /* No more at once than its share, each by its own; and a wish that changes while they run. */
 static void test_share_holds(struct rig *g)
 {
@@ -272,6 +304,7 @@ int main(void)
     test_life(&g);
     test_delete(&g);
     test_apart(&g);
+    test_events(&g);
     test_share_holds(&g);
     rig_close(&g);
     return tap_done();
