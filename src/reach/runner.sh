@@ -716,6 +716,17 @@ verb_stop() { # TASK ATTEMPT GRACE
         say 'stop stuck'
     fi
 }
+# What nobody has come for in a week, while others came: whoever sent it has forgotten it.
+old_chains() { # adds to gone
+    for old in $(find chains -mindepth 1 -maxdepth 1 -type d -mtime +7 2>/dev/null); do
+        old=${old#chains/}
+        director_alive "$old" && continue
+        gone="$gone chains/$old"
+        for record in records/[0-9]*; do
+            [ -e "$record" ] && record_read "${record#records/}" && [ "$rc" = "$old" ] && gone="$gone $record"
+        done
+    done
+}
 verb_ack() { # CHAIN...
     lock || :
     gone='' groups=''
@@ -743,6 +754,7 @@ verb_ack() { # CHAIN...
         cg_find "$chain"
         [ -n "$cg" ] && [ -d "$cg" ] && groups="$groups $cg"
     done
+    old_chains
     # shellcheck disable=SC2086 # names without blanks
     [ -z "$groups" ] || rmdir $groups 2>/dev/null
     # shellcheck disable=SC2086

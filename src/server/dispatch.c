@@ -237,6 +237,30 @@ void dispatch_lease_over(void *arg, uint32_t task, uint32_t attempt)
         log_line(LOG_WARN, "attempt.lost", LOGI("task", task), LOGI("attempt", attempt));
 }
 
+struct on_node {
+    struct server *server;
+    uint32_t node;
+    VEC(struct open_attempt) found;
+};
+
+static void note_on_node(void *arg, const struct open_attempt *o)
+{
+    struct on_node *n = arg;
+    struct task_view v;
+    if (!o->waiting && !o->ahead && anneal_task(n->server->engine, o->task, &v) &&
+        v.node == n->node && travels(n->server, &n->server->inv.defs.at[v.def], v.node))
+        vec_push(&n->found, *o);
+}
+
+void dispatch_access_changed(struct server *s, uint32_t node)
+{
+    struct on_node n = {.server = s, .node = node};
+    anneal_each_open_attempt(s->engine, note_on_node, &n);
+    for (size_t i = 0; i < n.found.n; i++)
+        send_again(s, &n.found.at[i]);
+    vec_done(&n.found);
+}
+
 void dispatch_all_reported(struct server *s)
 {
     lease_all_reported(s->lease, dispatch_lease_over, s);

@@ -259,6 +259,8 @@ void dispatch_group(struct server *s, const struct group *g);
 enum { DISPATCH_GRACE_MS = 5000, DISPATCH_CHAIN_MAX = 64 };
 /* Nobody answers for it any more: another worker is sent, or it is lost. */
 void dispatch_lease_over(void *server, uint32_t task, uint32_t attempt);
+/* What runs on this node may be held because it could not be reached: not like this any more. */
+void dispatch_access_changed(struct server *s, uint32_t node);
 void dispatch_all_reported(struct server *s);
 void dispatch_reconcile(struct server *s); /* after the state was read from the store */
 void dispatch_beat(void *arg);

@@ -138,8 +138,9 @@ struct run { /* one (attempt, ask) held */
     uint64_t away_ms;  /* since when it may have begun there; 0: it has not */
     uint64_t retry_ms; /* when its node is tried again, for the so manieth time */
     uint32_t retries;
-    bool noted;    /* the server was told what it waits for */
-    bool prepared; /* its texts were read and found good */
+    bool noted;       /* the server was told what it waits for */
+    char *new_access; /* of its message, if that has changed since; NULL: it has not */
+    bool prepared;    /* its texts were read and found good */
     enum run_life life;
     bool cancelled; /* by the server or by a later run, not by our own stopping */
     bool timed_out, truncated;
@@ -251,6 +252,7 @@ struct node {
 /* Where a task runs on this worker: by its access, else as the worker was told. */
 bool node_is_remote(const struct worker *w, const struct taskmsg *m, const struct value *access);
 struct node *node_get(struct worker *w, const struct taskmsg *m, struct err *e);
+void node_key_forget(struct worker *w, struct str name);
 void node_forget_later(struct node *n, const char *chain); /* it need not keep this any more */
 int nodes_start(struct worker *w, const struct worker_options *o, struct err *e);
 void nodes_done(struct worker *w);
@@ -278,6 +280,8 @@ void run_park(struct run *r, const char *why, uint64_t least_ms);
 bool run_is_parked(const struct run *r);
 void run_unpark(struct run *r); /* wherever it is now, it is not waited for any more */
 void run_hurry(struct run *r);  /* to be tried at once */
+/* It was sent again, and is held: its node may be reached in another way now. */
+void run_sent_again(struct run *r, const struct taskmsg *m);
 void run_reached(struct run *r);
 void parked_due(void *worker);
 

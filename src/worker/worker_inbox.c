@@ -75,10 +75,13 @@ static void on_task(struct worker *w, const struct taskmsg *m)
 {
     struct known *k = known_get(w, m->task);
     struct answer *a = answer_find(k, m->attempt, &m->ask);
+    struct run *held = run_find(k, m->attempt, &m->ask);
     int order = compare(m, k);
-    if (a)
+    if (held)
+        run_sent_again(held, m);
+    else if (a)
         answer_resend(w, a);
-    else if (order < 0 && !run_find(k, m->attempt, &m->ask))
+    else if (order < 0)
         refuse_earlier(w, k, m);
     else if (order > 0 && w->stopping)
         answer_now(w, k, m, m->behind ? OUTCOME_CANCELLED : OUTCOME_AGAIN,

@@ -184,6 +184,13 @@ static int pool_open(struct worker *w, struct err *e)
     return rc;
 }
 
+void node_key_forget(struct worker *w, struct str name)
+{
+    uintptr_t found;
+    if (w->nodes->pool && strmap_get(&w->nodes->by_name, name, &found))
+        ssh_pool_forget(w->nodes->pool, ((struct node *)found)->name);
+}
+
 struct node *node_get(struct worker *w, const struct taskmsg *m, struct err *e)
 {
     struct worker_nodes *all = w->nodes;

@@ -108,6 +108,7 @@ void run_free(struct run *r)
     run_steps_done(r);
     loop_timer_free(r->deadline);
     arena_return(r->w, r->mem);
+    free(r->new_access);
     for (size_t i = 0; i < RUN_DOCUMENTS; i++)
         document_unuse(r->documents[i]);
     buf_done(&r->out[0].text);
