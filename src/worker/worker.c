@@ -39,7 +39,15 @@ static void report(struct worker *w, enum taskmsg_kind kind)
 {
     VEC(struct held_attempt) held = {0};
     struct str jigs[JIGS_MAX];
-    struct taskmsg m = {.kind = kind, .worker = str_of(w->name), .capacity = w->capacity};
+    char host[HOST_NAME_MAX + 1] = "";
+    struct taskmsg m = {.kind = kind,
+                        .worker = str_of(w->name),
+                        .capacity = w->draining ? 0 : w->capacity,
+                        .version = str_of(ANNEAL_VERSION),
+                        .labels = str_of(w->labels),
+                        .draining = w->draining};
+    (void)gethostname(host, sizeof host - 1);
+    m.host = str_of(host);
     for (struct link *l = w->held.next; l != &w->held; l = l->next) {
         const struct run *r = LINK_OF(l, struct run, of_worker);
         vec_push(&held, ((struct held_attempt){r->msg.task, r->msg.attempt}));
@@ -152,6 +160,7 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
     w->mail = q;
     w->lock_fd = -1;
     w->name = o->name ? xstrdup(o->name) : default_name();
+    w->labels = o->labels ? xstrdup(o->labels) : NULL;
     w->runner = xstrdup(o->runner ? o->runner : "anneal-runner");
     w->plugins = o->plugin_path ? jig_plugins_new(o->plugin_path) : NULL;
     w->capacity = o->capacity ? o->capacity : CAPACITY_DEFAULT;
@@ -182,6 +191,20 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
     worker_hello(w);
     loop_timer_at(w->beat, loop_now_ms(l) + w->beat_ms);
     return w;
+}
+
+void worker_drain(struct worker *w)
+{
+    w->draining = true;
+    report(w, TASKMSG_HELLO); /* only that says what it offers */
+}
+
+bool worker_is_idle(const struct worker *w)
+{
+    for (const struct link *l = w->held.next; l != &w->held; l = l->next)
+        if (!LINK_OF(l, const struct run, of_worker)->travel)
+            return false;
+    return true;
 }
 
 void worker_stop(struct worker *w, uint64_t grace_ms, loop_call_f *done, void *arg)
@@ -237,6 +260,7 @@ void worker_free(struct worker *w)
     if (w->lock_fd >= 0)
         close(w->lock_fd);
     free(w->name);
+    free(w->labels);
     free(w->run_dir);
     free(w->runner);
     jig_plugins_free(w->plugins);
