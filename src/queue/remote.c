@@ -26,7 +26,7 @@ enum {
     POLL_GRACE_MS = 15000,
     POST_MS = 30000,
     PAUSE_LEAST_MS = 100,
-    PAUSE_MOST_MS = 5000,
+    PAUSE_MOST_MS = 4000, /* a server that comes back waits a little longer than that for us */
     LIFE_BYTES = 12,
 };
 
@@ -133,7 +133,7 @@ static void lost(struct remote *r, const struct err *e)
         r->pause_ms = PAUSE_MOST_MS;
     keep(r);
     if (!loop_timer_armed(r->retry))
-        loop_timer_at(r->retry, loop_now_ms(r->loop) + r->pause_ms / 2 + random_below(r->pause_ms));
+        loop_timer_at(r->retry, loop_now_ms(r->loop) + r->pause_ms / 2 + random_below(r->pause_ms / 2));
 }
 
 static void refuse(struct remote *r, const struct err *e)

@@ -19,21 +19,19 @@ enum { TTL_MS = 3600 * 1000, TTL_MOST_MS = 24 * 3600 * 1000, WORKERS_MOST = 1000
 
 /* --- showing --- */
 
+/* What it said last; NULL: it is not heard of. */
 static const struct worker_info *info_of(const struct server *s, const char *name)
 {
-    for (size_t i = 0; i < s->workers.n; i++)
-        if (strcmp(s->workers.at[i].name, name) == 0)
-            return &s->workers.at[i];
-    return NULL;
+    const struct worker_info *w = workers_find(s, name);
+    return w && w->capacity > 0 ? w : NULL;
 }
 
 static const char *state_of(const struct server *s, const char *name, const struct worker_info *w,
                             const struct enlisted *who)
 {
-    bool attached = w && (!who || workers_attached(s, name));
-    if (!attached)
+    if (!w || !workers_attached(s, name))
         return "silent";
-    return who && who->draining ? "draining" : "attached";
+    return w->draining || (who && who->draining) ? "draining" : "attached";
 }
 
 static struct value *view_worker(struct server *s, struct arena *a, const char *name,
@@ -68,9 +66,11 @@ int server_worker_list(struct server *s, const struct server_call *c, struct ser
     int rc = page_begin(&p, c, e);
     if (rc < 0)
         return rc;
-    for (size_t i = 0; i < s->workers.n; i++)
-        if (!enlist_named(s, s->workers.at[i].name) && page_wants(&p, ++id))
-            page_add(&p, c, view_worker(s, c->mem, s->workers.at[i].name, NULL));
+    for (size_t i = 0; i < s->workers.n; i++) {
+        const char *name = s->workers.at[i]->name;
+        if (info_of(s, name) && !enlist_named(s, name) && page_wants(&p, ++id))
+            page_add(&p, c, view_worker(s, c->mem, name, NULL));
+    }
     for (const struct enlisted *w = enlist_next(s, 0); w; w = enlist_next(s, w->id))
         if (w->tenant == c->who->tenant && page_wants(&p, (uint64_t)WORKERS_MOST + w->id))
             page_add(&p, c, view_worker(s, c->mem, w->name, w));
@@ -115,7 +115,7 @@ int server_worker_patch(struct server *s, const struct server_call *c, struct se
     bool draining = value_as_bool(value_get(c->body, "draining"), w->draining);
     if (labels || draining != w->draining)
         enlist_change(s, c, w, labels, draining);
-    dispatch_capacity(s);
+    workers_capacity(s);
     r->body = view_worker(s, c->mem, w->name, w);
     r->rev = w->rev;
     r->live = true;

@@ -38,6 +38,8 @@
     X(ssh_transport, TEXT, "auto", 1, 16, "auto|libssh|openssh",                                   \
       "auto: OpenSSH up to 32 nodes and where its configuration counts, libssh beyond")            \
     X(ssh_kex, TEXT, "", 0, 1024, "", "key exchanges, by commas; empty: the library's choice")     \
+    X(ssh_keepalive, DURATION, "15s", OPTS_SECOND, 3600ull * OPTS_SECOND, "",                      \
+      "how often a connection is tried; three without an answer end it")                           \
     X(ssh_connections, UINT, "1000", 1, 100000, "", "connections to nodes at once")
 
 enum worker_opts_key {

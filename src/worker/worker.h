@@ -48,6 +48,7 @@ struct worker_options {
     const char *ssh_transport;    /* auto, libssh or openssh; NULL: auto */
     const char *ssh_kex;          /* key exchanges; NULL or "": the library's */
     uint16_t ssh_port;            /* 0: 22 */
+    uint32_t ssh_keepalive_ms;    /* 0: 15 s */
     bool ssh_pinned;              /* host keys must be known before; else the first is taken */
     uint32_t ssh_max_connections; /* 0: 1000 */
 };
@@ -59,8 +60,9 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
 void worker_drain(struct worker *w);
 /* Nothing runs or waits but what is on nodes. */
 bool worker_is_idle(const struct worker *w);
-/* Cancels what runs here, with the grace; what runs on nodes goes on there.  Answers LOST for all
- * of it and for what was queued, leaves the queue, then calls done on the loop. */
+/* Cancels what runs here, with the grace, and answers LOST for it; "not yet" for what was queued.
+ * What runs on nodes goes on there, for others to take: the last BEAT says so.  Leaves the queue,
+ * then calls done on the loop. */
 void worker_stop(struct worker *w, uint64_t grace_ms, loop_call_f *done, void *arg);
 /* After `done`, or when nothing runs.  Results not acknowledged are forgotten. */
 void worker_free(struct worker *w);
