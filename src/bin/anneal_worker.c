@@ -208,7 +208,7 @@ static int work(struct program *p)
 struct wish {
     enum worker_arg what; /* WORKER_ARG_COUNT: work */
     const char *token, *token_file;
-    bool replace;
+    bool replace, join_only;
 };
 
 static int token_read(const char *file, struct buf *b, struct err *e)
@@ -263,7 +263,7 @@ static int serve(struct program *p, const struct wish *w)
     int r = take_state(p, &e);
     if (r >= 0)
         r = join(p, w, &e);
-    int code = r < 0 ? complain(&e) : work(p);
+    int code = r < 0 ? complain(&e) : w->join_only ? 0 : work(p);
     if (p->lock_fd >= 0)
         close(p->lock_fd);
     return code;
@@ -287,6 +287,7 @@ static int arg_take(struct program *p, enum worker_arg arg, const char *value, s
     case WORKER_ARG_JOIN: w->token = value; return 0;
     case WORKER_ARG_JOIN_FILE: w->token_file = value; return 0;
     case WORKER_ARG_REPLACE: w->replace = true; return 0;
+    case WORKER_ARG_JOIN_ONLY: w->join_only = true; return 0;
     case WORKER_ARG_SETTINGS:
     case WORKER_ARG_VERSION:
     case WORKER_ARG_HELP:
@@ -325,6 +326,8 @@ static int args_parse(struct program *p, int argc, char **argv, struct wish *w, 
     }
     if (r >= 0 && w->token && w->token_file)
         r = err_set(e, ERR_INVALID, "either --join or --join-file, not both");
+    if (r >= 0 && w->join_only && !w->token && !w->token_file)
+        r = err_set(e, ERR_INVALID, "--join-only needs a token: --join-file FILE");
     return r;
 }
 
@@ -350,6 +353,7 @@ static int wish_grant(struct program *p, const struct wish *w)
     case WORKER_ARG_SETTINGS: show_settings(&p->opts); return 0;
     case WORKER_ARG_JOIN:
     case WORKER_ARG_JOIN_FILE:
+    case WORKER_ARG_JOIN_ONLY:
     case WORKER_ARG_REPLACE:
     case WORKER_ARG_CONFIG:
     case WORKER_ARG_SET:

@@ -28,7 +28,7 @@
                   OPT("save", "FILE", KIND_TEXT, "write it to FILE, readable by you only")), \
      .about = "Prints one line, ADDRESS#FINGERPRINT#SECRET, for `anneal-worker --join-file`.  It " \
               "is good for one worker, once, and for an hour unless told otherwise.", \
-     .examples = "anneal worker token | ssh build1 anneal-worker --join-file -\n" \
+     .examples = "anneal worker token | ssh build1 anneal-worker --join-file - --join-only\n" \
                  "anneal worker token --name build1 --label rack=r7 --save build1.join"}, \
     {"worker", "drain", "give a worker nothing new", cmd_worker_drain, S, \
      .routes = WORKER_CHANGE_ROUTES, \

@@ -52,6 +52,10 @@ static struct value *view_worker(struct server *s, struct arena *a, const char *
         value_put_int(a, v, "last_seen_ms", now > w->seen_ms ? (int64_t)(now - w->seen_ms) : 0);
     else
         value_set(a, v, "last_seen_ms", value_null(a));
+    if (w && w->host)
+        value_put_text(a, v, "host", w->host);
+    if (w && w->version)
+        value_put_text(a, v, "version", w->version);
     value_put_text(a, v, "created_at", who ? view_time(a, who->created_ms) : NULL);
     value_put_bool(a, v, "draining", who && who->draining);
     value_put_int(a, v, "rev", who ? who->rev : 1);

@@ -110,6 +110,8 @@ void workers_done(struct server *s)
         forget_jigs(w);
         vec_done(&w->jigs);
         free(w->name);
+        free(w->host);
+        free(w->version);
         free(w);
     }
     vec_done(&s->workers);
@@ -268,8 +270,16 @@ static bool offers_other(const struct worker_info *w, const struct taskmsg *m)
     return false;
 }
 
+static void take_text(char **to, struct str s)
+{
+    free(*to);
+    *to = s.n ? xstrndup(s.s, s.n) : NULL;
+}
+
 static void take_offer(struct worker_info *w, const struct taskmsg *m)
 {
+    take_text(&w->host, m->host);
+    take_text(&w->version, m->version);
     if (!offers_other(w, m))
         return;
     if (w->capacity == 0)

@@ -51,7 +51,8 @@ const struct worker_arg_info *worker_arg_info(enum worker_arg arg)
 const char *worker_form(unsigned i)
 {
     static const char *const forms[] = {
-        "--join-file FILE [--name NAME] [--replace] [--state DIR] [--set KEY=VALUE]...",
+        "--join-file FILE [--join-only] [--name NAME] [--replace] [--state DIR] [--set "
+        "KEY=VALUE]...",
         "[--config FILE] [--set KEY=VALUE]... [--state DIR]",
         "--settings | --version | --help",
     };

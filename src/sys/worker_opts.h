@@ -64,6 +64,7 @@ void worker_opts_done(struct worker_opts *o);
     X(JOIN_FILE, "join-file", "FILE",                                                              \
       "join with the token in FILE (- is standard input), then work")                              \
     X(JOIN, "join", "TOKEN", "the same; the token is then in the list of processes")               \
+    X(JOIN_ONLY, "join-only", "", "join, but do not work")                                         \
     X(REPLACE, "replace", "", "take the place of a worker of the same name that is at work")       \
     X(CONFIG, "config", "FILE", "read settings from FILE; see anneal-worker.conf(5)")              \
     X(SET, "set", "KEY=VALUE", "set one key; stronger than what stands before it; repeatable")     \

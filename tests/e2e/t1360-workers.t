@@ -28,7 +28,8 @@ join() { # NAME [OPTIONS]
     local name=$1
     shift
     anneal worker token --name "$name" --label "rack=$name" --save "$work/$name.join" >/dev/null || return 1
-    worker "$name" --name "$name" --join-file "$work/$name.join" "$@"
+    "$bin/anneal-worker" --state "$work/$name" --name "$name" --join-file "$work/$name.join" --join-only 2>"$work/$name.joined" || return 1
+    worker "$name" "$@"
     until_true 10 attached "$name"
 }
 attached() { [ "$(anneal worker show "$1" -o json | jq -r .state)" = attached ]; }
