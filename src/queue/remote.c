@@ -132,8 +132,9 @@ static void lost(struct remote *r, const struct err *e)
     if (r->pause_ms > PAUSE_MOST_MS)
         r->pause_ms = PAUSE_MOST_MS;
     keep(r);
+    uint64_t pause_ms = r->pause_ms / 2 + random_below(r->pause_ms / 2);
     if (!loop_timer_armed(r->retry))
-        loop_timer_at(r->retry, loop_now_ms(r->loop) + r->pause_ms / 2 + random_below(r->pause_ms / 2));
+        loop_timer_at(r->retry, loop_now_ms(r->loop) + pause_ms);
 }
 
 static void refuse(struct remote *r, const struct err *e)

@@ -265,7 +265,7 @@ gone() { ! kill -0 "$(cat "$work/pid")" 2>/dev/null; }
 for cgroups in '' ANNEAL_CGROUPS=; do
     with=${cgroups:+ (without control groups)}
     rm -f "$work/pid"
-    next; chain "$c" -t $((200 + id)) -x "$hidden"
+    next; chain "$c" -t $((20000 + id)) -x "$hidden"
     has "$(end_of "$c" 1)" 'done 0 0 1 -' "what a program leaves behind is counted$with"
     until_true 10 gone; ok $? "and ended$with"
     rm -f "$work/pid"; meet "old$id"; old=$id
