@@ -321,8 +321,29 @@ static const struct api_route routes[] = {
  QUERY({"from", "Count", "Skip this many bytes."},
        {"follow", "Flag", "Go on until the attempt has ended."})},
 
-{API_GET, "/v1/workers", OP(worker_list), DOC("server", "List workers"), FOR(READ),
+{API_GET, "/v1/workers", OP(worker_list), DOC("workers", "List workers"), FOR(READ),
  LIST_OF("Worker")},
+{API_POST, "/v1/worker-tokens", OP(worker_token),
+ DOC("workers", "Make a token that one worker may join with, once"), FOR(ADMIN),
+ TAKES("WorkerInvite"), GIVES("WorkerToken", API_200),
+ FLAGS(API_BODY_OPTIONAL | API_NO_STORE)},
+{API_POST, "/v1/join", OP(worker_join),
+ DOC("workers", "Trade such a token for a credential"), FOR(NONE), TAKES("WorkerJoin"),
+ GIVES("WorkerJoined", API_200), FLAGS(API_NO_STORE), REFUSES(API_409 | API_422)},
+{API_GET, "/v1/workers/{worker}", OP(worker_get), DOC("workers", "Read a worker"), FOR(READ),
+ GIVES("Worker", API_200)},
+{API_PATCH, "/v1/workers/{worker}", OP(worker_patch),
+ DOC("workers", "Drain a worker, or change its labels"), FOR(OPERATE), TAKES("WorkerPatch"),
+ GIVES("Worker", API_200), FLAGS(API_IF_MATCH), REFUSES(API_409)},
+{API_DELETE, "/v1/workers/{worker}", OP(worker_delete),
+ DOC("workers", "Remove a worker; its credential is of no use any more"), FOR(ADMIN),
+ GIVES_NOTHING, FLAGS(API_IF_MATCH), REFUSES(API_409)},
+{API_POST, "/v1/workers/{worker}/poll", SPECIAL("worker_poll", WORKER_POLL),
+ DOC("workers", "Fetch what is for this worker, waiting for it"), FOR(WORKER), TAKES("WorkerPoll"),
+ GIVES("WorkerBatch", API_200), FLAGS(API_NO_STORE), REFUSES(API_409)},
+{API_POST, "/v1/workers/{worker}/messages", SPECIAL("worker_messages", WORKER_MESSAGES),
+ DOC("workers", "Bring what this worker has to say"), FOR(WORKER), TAKES("WorkerMessages"),
+ GIVES("WorkerTaken", API_200), FLAGS(API_NO_STORE), REFUSES(API_409)},
 {API_GET, "/v1/events", SPECIAL("events", EVENTS), DOC("events", "Read or follow the journal"),
  FOR(READ), GIVES("EventList", API_200),
  QUERY({"since", "Count", "Events after this number; a stream starts now, a list at the oldest."},
@@ -343,6 +364,7 @@ static const struct api_param path_params[] = {
     {"pool", "Name", "Name of a pool."},
     {"provider", "Name", "Name of a provider."},
     {"plugin", "Name", "Name of a plugin."},
+    {"worker", "Name", "Name of a worker."},
     {"id", "Id", "Its id."},
     {"number", "Id", "Number of an attempt, from 1."},
     {"kind", "WhyKind", "What kind of object."},
@@ -397,8 +419,8 @@ const char *api_method_name(enum api_method m)
 const char *api_scope_name(enum scope s)
 {
     static const char *const names[] = {
-        [SCOPE_NONE] = "none",       [SCOPE_ANNOUNCE] = "announce", [SCOPE_READ] = "read",
-        [SCOPE_OPERATE] = "operate", [SCOPE_ADMIN] = "admin",
+        [SCOPE_NONE] = "none", [SCOPE_WORKER] = "worker",   [SCOPE_ANNOUNCE] = "announce",
+        [SCOPE_READ] = "read", [SCOPE_OPERATE] = "operate", [SCOPE_ADMIN] = "admin",
     };
     return s <= SCOPE_ADMIN ? names[s] : "?";
 }

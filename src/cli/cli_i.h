@@ -112,6 +112,8 @@ int cli_assignment(struct cli *c, const char *text, const struct value **ret_pat
 
 /* --- cmd_provider.c --- */
 /* Options FIELD=VALUE and FIELD=FILE (and "unset", where the verb has it) as `fields` of a body. */
+/* A secret goes to a file that nobody else may read (cmd_admin.c). */
+int cli_secret_save(struct cli *c, const char *file, const char *secret, struct err *e);
 int cli_fields_put(struct cli *c, struct value *body, const char *set, const char *set_file,
                    struct err *e);
 

@@ -35,6 +35,7 @@ enum cli_kind {
     KIND_JIG,
     KIND_POOL,
     KIND_PROVIDER,
+    KIND_WORKER,
     KIND_PLUGIN,
     KIND_BARCLAMP,
     KIND_NODEROLE, /* from here on: a number */
@@ -221,6 +222,11 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(task_attempts)                                                                               \
     X(task_log)                                                                                    \
     X(worker_list)                                                                                 \
+    X(worker_show)                                                                                 \
+    X(worker_token)                                                                                \
+    X(worker_drain)                                                                                \
+    X(worker_undrain)                                                                              \
+    X(worker_remove)                                                                               \
     X(token_list)                                                                                  \
     X(token_add)                                                                                   \
     X(token_revoke)                                                                                \

@@ -40,7 +40,8 @@ const struct cli_noun cli_nouns[] = {
 };
 
 const struct cli_opt cli_globals[] = {
-    {"server", "URL", KIND_TEXT, 0, 0, "address of the server (default http://127.0.0.1:7480)",
+    {"server", "URL", KIND_TEXT, 0, 0,
+        "address of the server (default http://127.0.0.1:7480); URL#FINGERPRINT pins its key",
         NULL},
     {"token-file", "FILE", KIND_FILE, 0, 0, "file that holds the token", NULL},
     {"cacert", "FILE", KIND_FILE, 0, 0, "authority that signed the server's certificate (PEM)",
@@ -62,6 +63,7 @@ const struct cli_opt cli_globals[] = {
 
 const struct cli_variable cli_variables[] = {
     {"ANNEAL_SERVER", "address of the server, as --server"},
+    {"ANNEAL_CACERT", "authority that signed the server's certificate, as --cacert"},
     {"ANNEAL_TOKEN", "the token itself"},
     {"ANNEAL_TOKEN_FILE", "file that holds the token, as --token-file"},
     {"NO_COLOR", "no colour if set and not empty"},

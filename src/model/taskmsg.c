@@ -74,6 +74,9 @@ enum {
     X(worker, STR, HELLO | BEAT, HELLO | BEAT)                                                     \
     X(capacity, U32, HELLO | BEAT, HELLO)                                                          \
     X(jigs, JIGS, HELLO, 0)                                                                        \
+    X(host, STR, HELLO, 0)                                                                         \
+    X(labels, STR, HELLO, 0)                                                                       \
+    X(version, STR, HELLO, 0)                                                                      \
     X(held, HELD, HELLO | BEAT, 0)                                                                 \
     X(lease_ms, U64, BEAT, 0)                                                                      \
     X(draining, BOOL, HELLO | BEAT, 0)                                                             \

@@ -146,6 +146,8 @@ struct taskmsg {
     uint32_t capacity;
     const struct str *jigs;
     uint32_t n_jigs;
+    struct str host, version; /* HELLO: what its machine calls itself; of the program */
+    struct str labels;        /* HELLO: JSON map of texts */
     const struct held_attempt *held;
     uint32_t n_held;
     bool draining;     /* it takes no more tasks */

@@ -186,6 +186,10 @@ struct server {
     struct overlays *overlays;   /* what lies over the task graphs of the catalog */
     struct clusters *clusters;   /* clusters.h */
     struct providers *providers; /* providers.h */
+    struct enlist *enlist;       /* enlist.h: who may be a worker */
+    struct relay *relay;         /* relay.h: lines to workers elsewhere */
+    char *fingerprint, *ca;      /* what those who join are told to trust; NULL: no TLS */
+    bool own_ca;
     struct deploys *deploys;     /* deploy.h: what tasks of graphs saw */
     struct data *data;           /* what can be made again of all this, for runs to see */
     struct catalog *catalog;     /* the newest generation; NULL: none loaded yet */

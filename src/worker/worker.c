@@ -40,12 +40,17 @@ static void report(struct worker *w, enum taskmsg_kind kind, const struct held_a
 {
     VEC(struct held_attempt) held = {0};
     struct str jigs[JIGS_MAX];
+    char host[HOST_NAME_MAX + 1] = "";
     struct taskmsg m = {.kind = kind,
                         .worker = str_of(w->name),
                         .capacity = w->capacity,
-                        .draining = w->stopping,
+                        .version = str_of(ANNEAL_VERSION),
+                        .labels = str_of(w->labels),
+                        .draining = w->draining || w->stopping,
                         .released = released,
                         .n_released = (uint32_t)n_released};
+    (void)gethostname(host, sizeof host - 1);
+    m.host = str_of(host);
     for (struct link *l = w->held.next; l != &w->held; l = l->next) {
         const struct run *r = LINK_OF(l, struct run, of_worker);
         vec_push(&held, ((struct held_attempt){r->msg.task, r->msg.attempt}));
@@ -174,6 +179,7 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
     w->mail = q;
     w->lock_fd = -1;
     w->name = o->name ? xstrdup(o->name) : default_name();
+    w->labels = o->labels ? xstrdup(o->labels) : NULL;
     w->runner = xstrdup(o->runner ? o->runner : "anneal-runner");
     w->plugins = o->plugin_path ? jig_plugins_new(o->plugin_path) : NULL;
     w->capacity = o->capacity ? o->capacity : CAPACITY_DEFAULT;
@@ -206,6 +212,20 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
     worker_hello(w);
     loop_timer_at(w->beat, loop_now_ms(l) + w->beat_ms);
     return w;
+}
+
+void worker_drain(struct worker *w)
+{
+    w->draining = true;
+    report(w, TASKMSG_BEAT, NULL, 0);
+}
+
+bool worker_is_idle(const struct worker *w)
+{
+    for (const struct link *l = w->held.next; l != &w->held; l = l->next)
+        if (!LINK_OF(l, const struct run, of_worker)->travel)
+            return false;
+    return true;
 }
 
 void worker_stop(struct worker *w, uint64_t grace_ms, loop_call_f *done, void *arg)
@@ -267,6 +287,7 @@ void worker_free(struct worker *w)
     if (w->lock_fd >= 0)
         close(w->lock_fd);
     free(w->name);
+    free(w->labels);
     free(w->run_dir);
     free(w->runner);
     jig_plugins_free(w->plugins);

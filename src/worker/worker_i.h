@@ -10,6 +10,7 @@
  *   worker_node.c    nodes that are reached by ssh: access, connections, what they may forget
  *   worker_travel.c  runs that are on such a node, one or several as a chain
  *   worker_park.c    runs that go on on a node which cannot be reached
+ *   worker_words.c   what a queue must know of messages that it keeps
  *   worker_document.c documents that messages name: asked for once, kept while there is room
  *
  * Everything happens on one loop thread.  Nothing is freed while a jig may be on the stack: ended
@@ -194,7 +195,8 @@ struct worker {
     struct arena scratch; /* of the message being read */
     struct buf out;       /* of the message being written */
     VEC(struct arena *) spare;
-    bool attached, stopping;
+    char *labels; /* JSON; NULL: none */
+    bool attached, stopping, draining;
     bool unflushed; /* something was sent since the last flush */
     loop_call_f *stopped;
     void *stopped_arg;

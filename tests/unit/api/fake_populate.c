@@ -74,8 +74,9 @@ void fake_populate(struct server *s)
                  "\",\"ended_at\":\"" FAKE_NOW
                  "\",\"ran_ms\":0,\"outcome\":\"ok\",\"exit_code\":0,\"note\":null}");
     fake_row_add(s, FAKE_WORKERS,
-                 "{\"name\":\"w1\",\"capacity\":8,\"running\":0,\"jigs\":[\"script\"],"
-                 "\"last_seen_ms\":5}");
+                 "{\"name\":\"w1\",\"state\":\"attached\",\"capacity\":8,\"running\":0,"
+                 "\"labels\":{},\"jigs\":[\"script\"],\"last_seen_ms\":5,\"draining\":false,"
+                 "\"created_at\":\"" FAKE_NOW "\",\"rev\":1}");
     fake_log_put(s, 1, 1, "hello\nworld\n");
     fake_log_end(s, 1, 1);
     s->next_id = 100;

@@ -54,8 +54,9 @@
     "\"removed\":[{\"id\":\"old\",\"before\":{}}],\"changed\":[{\"id\":\"a\",\"keys\":[\"role\"]," \
     "\"before\":{\"id\":\"a\",\"role\":\"x\"},\"after\":{\"id\":\"a\",\"role\":\"y\"}}]}"
 #define WORKER                                                                                     \
-    "{\"name\":\"w1\",\"capacity\":64,\"running\":3,\"jigs\":[\"ssh\",\"noop\"],"                  \
-    "\"last_seen_ms\":4100}"
+    "{\"name\":\"w1\",\"state\":\"attached\",\"capacity\":64,\"running\":3,"                       \
+    "\"labels\":{\"rack\":\"r1\"},\"jigs\":[\"ssh\",\"noop\"],\"last_seen_ms\":4100,"              \
+    "\"draining\":false,\"created_at\":\"2026-01-02T03:04:05.000Z\",\"rev\":2}"
 
 #define CLUSTER_DONE CLUSTER_RESULT(OPERATION_JSON("running", 1, 0, 1))
 #define REVISION(n, state)                                                                         \
@@ -164,6 +165,12 @@ static const struct {
     {"POST /v1/tasks/6/resolve", 202, TASK_JSON(6, "DONE", "resolved")},
     {"GET /v1/tasks/6/attempts", 200, LIST(ATTEMPT_JSON(1, "exit") "," ATTEMPT_JSON(2, "exit"))},
     {"GET /v1/workers", 200, LIST(WORKER)},
+    {"GET /v1/workers/w1", 200, WORKER},
+    {"PATCH /v1/workers/w1", 200, WORKER},
+    {"DELETE /v1/workers/w1", 204, ""},
+    {"POST /v1/worker-tokens", 200,
+     "{\"secret\":\"anj_s\",\"fingerprint\":null,\"name\":null,"
+     "\"expires_at\":\"2026-01-02T03:04:05.000Z\"}"},
     {"GET /v1/deployments/prod/snapshots", 200, LIST(SNAPSHOT)},
     {"POST /v1/deployments/prod/proposal", 201, SNAPSHOT},
     {"GET /v1/deployments/prod/proposal", 200, SNAPSHOT},
