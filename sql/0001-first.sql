@@ -29,6 +29,7 @@ CREATE TABLE meta (
     capacity INTEGER NOT NULL,
     freeze INTEGER NOT NULL,
     attempts INTEGER NOT NULL,
+    fence INTEGER NOT NULL,
     engine TEXT NOT NULL
 ) STRICT;
 

@@ -83,6 +83,7 @@ struct operation_view {
 };
 struct open_attempt {
     uint32_t task, attempt, asks;
+    uint64_t started_ms; /* or was sent ahead */
     bool waiting, stopping, ahead;
 };
 struct pool_view {
@@ -139,6 +140,9 @@ bool anneal_attempt_open(const struct anneal *a, uint32_t task, uint32_t attempt
 /* Calls fn for each open attempt, in (task, number) order. */
 void anneal_each_open_attempt(const struct anneal *a,
                               void (*fn)(void *arg, const struct open_attempt *o), void *arg);
+bool anneal_attempt_find(const struct anneal *a, uint32_t task, struct open_attempt *ret_o);
+/* The open attempt of a task and those that were sent to begin behind it; how many. */
+size_t anneal_chain(const struct anneal *a, uint32_t task, struct dispatch *ret, size_t max);
 bool anneal_suspect(const struct anneal *a);
 uint32_t anneal_capacity(const struct anneal *a, uint32_t *ret_used);
 void anneal_totals(const struct anneal *a, uint64_t noderoles[NODEROLE_STATE_COUNT],

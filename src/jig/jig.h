@@ -91,8 +91,9 @@ struct jig {
     bool tells; /* a no-op is started as well: start() looks at msg->no_op, changes nothing and
                  * returns nothing */
     /* Jigs that act on the node of their task have these two; start() is for the case that the node
-     * is the worker's own machine.  What to run there, its texts in `mem`; the run's identity and
-     * limits are filled in by others. */
+     * is the worker's own machine.  What to run there for this part, its texts in `mem`; the run's
+     * identity and limits are filled in by others.  A part above 0 is what next() said, asked for
+     * again because it was lost on the way. */
     int (*step)(const struct task_request *req, struct arena *mem, struct reach_step *ret_s,
                 struct err *e);
     /* It was run to its end: is there something to run behind it?  1 with that in ret_s, to be

@@ -63,8 +63,10 @@ static int files_step(bool copies, const struct task_request *req, struct arena 
 {
     struct file_list list;
     int rc = file_list_make(req->params, copies, mem, &list, e);
-    if (rc == 0)
+    if (rc == 0 && req->part == 0)
         file_sum_step(&list, mem, ret_s);
+    else if (rc == 0) /* which of them is not known any more: the node compares them all */
+        (void)file_put_step(&list, NULL, mem, ret_s);
     return rc;
 }
 

@@ -26,6 +26,10 @@ int shell_step(const struct task_request *req, struct arena *mem, struct reach_s
 {
     const struct value *script = value_get(req->params, "script");
     (void)e;
+    if (req->part > 0) {
+        boot_step_fill(req, NULL, mem, ret_s);
+        return 0;
+    }
     ret_s->kind = script ? REACH_SCRIPT : REACH_ARGV;
     if (script)
         ret_s->script = value_as_str(script);
@@ -39,6 +43,10 @@ int script_step(const struct task_request *req, struct arena *mem, struct reach_
                 struct err *e)
 {
     (void)e;
+    if (req->part > 0) {
+        boot_step_fill(req, NULL, mem, ret_s);
+        return 0;
+    }
     ret_s->kind = REACH_ARGV;
     ret_s->argv = words_of(mem, value_as_text(value_get(req->params, "file"), ""),
                            value_get(req->params, "args"));

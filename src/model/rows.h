@@ -52,6 +52,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, capacity, DYN)     /* workers' slots */                                                 \
     X(U8, freeze, DYN)        /* policy: an error freezes its node */                              \
     X(U64, attempts, DYN)     /* last id given to an attempt */                                    \
+    X(U64, fence, DYN)        /* when this history began, s; 0: it is another one's, restored */   \
     X(TEXT, engine, DYN)      /* version that wrote it */
 #define ROW_TENANT(X)                                                                              \
     X(U32, id, KEY)                                                                                \

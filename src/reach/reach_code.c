@@ -5,9 +5,16 @@
  * gives no byte a meaning but the quote itself; numbers are printed by us; nothing else gets in.
  *
  *   steps=2 nonce=... watch_s=0
- *   t1=812 r1='0 2 0 1' k1=p i1=i1 l1= g1=10 b1=t812-g3   task, run, kind, input, limit, grace,
- * boots step1() { umask 22 boot_due cd '/' || exit 126 unset PWD OLDPWD export 'A=b' exec "$setsid"
- * '/bin/true'
+ *   t1=812 r1='0 2 0 1' k1=p i1=i1 l1= g1=10      task, run, kind, input, limit, grace
+ *   b1=t812-g3                                    what boots are remembered under, or nothing
+ *   a1=30                                         ago: it may have begun then, if this is there
+ *   step1() {
+ *   umask 22
+ *   boot_due                                      if it has that
+ *   cd '/' || exit 126
+ *   unset PWD OLDPWD
+ *   export 'A=b'
+ *   exec "$setsid" '/bin/true'
  *   }
  *
  * Variables that mean something to a shell cannot be set by it (UID is read-only in one, OPTIND
@@ -153,7 +160,7 @@ int reach_code_check(const struct reach_step *steps, size_t n, struct err *e)
         const struct reach_step *s = &steps[i];
         int rc = 0;
         if (s->run.fence > INT64_MAX || s->umask_bits > 0777 || s->grace_s > INT32_MAX / 100 ||
-            s->limit_s > INT32_MAX / 100)
+            s->limit_s > INT32_MAX / 100 || s->since_s > INT32_MAX / 100)
             rc = err_set(e, ERR_INVALID, "a number is out of range");
         if (s->boot_key ? !is_boot_key(s->boot_key) : s->kind == REACH_REBOOT)
             rc = err_set(e, ERR_INVALID, "\"%.100s\" is nothing to remember a boot under",
@@ -235,6 +242,8 @@ static void put_step(struct buf *b, const struct reach_step *s, size_t k)
         buf_printf(b, "i%zu=i%zu ", k, k);
     else
         buf_printf(b, "i%zu=/dev/null ", k);
+    if (s->since_s)
+        buf_printf(b, "a%zu=%" PRIu32 " ", k, s->since_s);
     if (s->limit_s)
         buf_printf(b, "l%zu=%" PRIu32, k, s->limit_s);
     else

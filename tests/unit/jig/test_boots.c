@@ -121,6 +121,9 @@ static void test_76(struct bench_node *n)
     struct reach_end end = {.status = 75};
     struct jig_result r;
     b->req.part = 1;
+    s = (struct reach_step){0};
+    ok(b->jig->step(&b->req, &b->mem, &s, &b->e) == 0 && s.kind == REACH_REBOOT,
+       "a second step that was lost is the boot again, not the program");
     b->jig->judge(&b->req, &end, "", &b->mem, &r);
     is_int(r.outcome, OUTCOME_AGAIN, "a boot under way is asked for again");
     end.status = 0;

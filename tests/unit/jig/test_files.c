@@ -76,6 +76,12 @@ static void test_uploads(struct bench_node *n, bool there)
         is_int(n->sent, 4, "only that one is sent");
     has_text(TEXT(b->log[0]), "/a: 4 bytes, mode 0600: content", "and logged");
     ok(!strstr(TEXT(b->log[0]), "/d/e"), "the other one is not");
+    if (there) {
+        struct reach_step s = {0};
+        b->req.part = 1;
+        is_int(b->jig->step(&b->req, &b->mem, &s, &b->e), 0, "a second step that was lost");
+        ok(s.kind == REACH_PUT && s.puts_n == 2, "is asked for with all files");
+    }
     is_int(chmod(in_dir(b, there ? "there/d/e" : "here/d/e"), 0700), 0, "(another mode)");
     b->attempt++;
     is_int(run(n, there, "upload_files", p.data), OUTCOME_OK, "is put right");
