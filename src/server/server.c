@@ -21,6 +21,7 @@
 #include "server/restore.h"
 #include "server/server_i.h"
 #include "server/tally.h"
+#include "server/tenants.h"
 #include "sys/fs.h"
 
 enum { BEAT_MS = 1000 };
@@ -190,6 +191,7 @@ static int bootstrap(struct server *s, struct err *e)
     int r = server_apply(s, &add_tenant, &note, NULL, e);
     if (r < 0)
         return r;
+    tenant_name_add(s, TENANT_FIRST, tenant.name);
     note.fixed = &standing;
     if ((r = server_apply(s, &add_standing, &note, NULL, e)) < 0)
         return r;
@@ -249,6 +251,7 @@ static void forget(struct server *s)
     s->catalog_origin = NULL;
     workers_acks_forget(s);
     run_notes_done(s);
+    tenants_done(s);
 }
 
 static void note_row(void *arg, enum row_table t, enum row_verb verb, const void *row)
@@ -298,6 +301,8 @@ int server_restore(struct server *s, struct err *e)
         return r;
     s->providers = providers_new(s->opts->plugin_path);
     if ((r = providers_load(s, e)) < 0)
+        return r;
+    if ((r = tenants_load(s, e)) < 0)
         return r;
     s->deploys = deploys_new();
     if ((r = deploys_load(s, e)) < 0)
