@@ -247,7 +247,7 @@ static int call_spawn(struct jig_run *run, struct err *e)
     program_words_runner(&argv, &mem, run->env, run->lock_path, run->req, step);
     vec_push(&argv, run->call.program);
     vec_push(&argv, NULL);
-    program_words_env(&envp, &mem, run->req, NULL);
+    program_words_env(&envp, &mem, run->req);
     vec_push(&envp, NULL);
     plugin_call_input(&input, &run->call, run->req, action_of(run), m->no_op);
     struct proc_spec spec = {

@@ -253,8 +253,13 @@ struct node {
 };
 /* Where a task runs on this worker: by its access, else as the worker was told. */
 bool node_is_remote(const struct worker *w, const struct taskmsg *m, const struct value *access);
+bool node_is_elsewhere(const struct run *r); /* that of a run that is prepared */
 struct node *node_get(struct worker *w, const struct taskmsg *m, struct err *e);
 void node_key_forget(struct worker *w, struct str name);
+/* For struct jig_env: the way of a program here to the node of its run, and keys that it saw. */
+int node_route(void *run, const char *known_path, struct arena *mem, struct jig_route *ret_r,
+               struct err *e);
+void node_learned(void *run, struct str known);
 void node_forget_later(struct node *n, const char *chain); /* it need not keep this any more */
 int nodes_start(struct worker *w, const struct worker_options *o, struct err *e);
 void nodes_done(struct worker *w);
