@@ -110,6 +110,9 @@ static const struct row_column provider_columns[] = {ROW_PROVIDER(X)};
 #define X(type, name, role) COLUMN(row_credential, type, name, role)
 static const struct row_column credential_columns[] = {ROW_CREDENTIAL(X)};
 #undef X
+#define X(type, name, role) COLUMN(row_resource, type, name, role)
+static const struct row_column resource_columns[] = {ROW_RESOURCE(X)};
+#undef X
 #define X(type, name, role) COLUMN(row_idempotent, type, name, role)
 static const struct row_column idempotent_columns[] = {ROW_IDEMPOTENT(X)};
 #undef X

@@ -376,6 +376,20 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, realm, FIX)                                                                             \
     X(TEXT, names, DYN)                                                                            \
     X(TEXT, sealed, DYN)
+#define ROW_RESOURCE(                                                                              \
+    X) /* a version of a plugin's resource; its content is a file by that digest */                \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, type, FIX)                                                                             \
+    X(TEXT, kind, FIX)                                                                             \
+    X(TEXT, name, FIX)                                                                             \
+    X(U32, version, FIX)                                                                           \
+    X(TEXT, digest, FIX)                                                                           \
+    X(U64, size_bytes, FIX)                                                                        \
+    X(U64, created_ms, FIX)                                                                        \
+    X(U32, rev, DYN)                                                                               \
+    X(U8, state, DYN) /* enum resource_state */
 #define ROW_IDEMPOTENT(X)                                                                          \
     X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -419,6 +433,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(PAYLOAD, payload)                                                                            \
     X(PROVIDER, provider)                                                                          \
     X(CREDENTIAL, credential)                                                                      \
+    X(RESOURCE, resource)                                                                          \
     X(PLAN, plan)                                                                                  \
     X(JOURNAL, journal)
 
@@ -544,6 +559,9 @@ struct row_provider {
 };
 struct row_credential {
     ROW_CREDENTIAL(X)
+};
+struct row_resource {
+    ROW_RESOURCE(X)
 };
 struct row_idempotent {
     ROW_IDEMPOTENT(X)

@@ -176,6 +176,7 @@ static struct value *worker_value(struct server *s, struct arena *a, const struc
     value_put_int(a, v, "capacity", w->capacity);
     value_put_int(a, v, "running", w->running);
     value_set(a, v, "jigs", jigs);
+    value_set(a, v, "plugins", view_worker_plugins(a, w));
     value_put_int(a, v, "last_seen_ms", now > w->seen_ms ? (int64_t)(now - w->seen_ms) : 0);
     return v;
 }

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "server/clusters.h"
 #include "server/providers.h"
+#include "server/resources.h"
 #include "server/deploy.h"
 #include "server/forecast.h"
 #include "server/pace.h"
@@ -237,6 +238,8 @@ static void forget(struct server *s)
     s->clusters = NULL;
     providers_free(s->providers);
     s->providers = NULL;
+    resources_free(s->resources);
+    s->resources = NULL;
     deploys_free(s->deploys);
     s->deploys = NULL;
     s->engine = NULL;
@@ -298,6 +301,8 @@ int server_restore(struct server *s, struct err *e)
         return r;
     s->providers = providers_new(s->opts->plugin_path);
     if ((r = providers_load(s, e)) < 0)
+        return r;
+    if ((r = resources_load(s, e)) < 0)
         return r;
     s->deploys = deploys_new();
     if ((r = deploys_load(s, e)) < 0)

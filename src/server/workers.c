@@ -108,6 +108,7 @@ void workers_done(struct server *s)
             queue_server_detach(w->queue);
         forget_jigs(w);
         vec_done(&w->jigs);
+        free(w->plugins);
         free(w->name);
         free(w);
     }
@@ -268,6 +269,8 @@ static bool offers_other(const struct worker_info *w, const struct taskmsg *m)
 
 static void take_offer(struct worker_info *w, const struct taskmsg *m)
 {
+    free(w->plugins);
+    w->plugins = m->plugins.n ? xstrndup(m->plugins.s, m->plugins.n) : NULL;
     if (!offers_other(w, m))
         return;
     if (w->capacity == 0)

@@ -77,7 +77,9 @@ static void test_rules(void)
         ok(r->success && r->tag && r->summary, "%s is documented", r->id);
         ok(!write || r->scope >= SCOPE_OPERATE || r->op == server_announce,
            "%s: no write without a token", r->id);
-        bool secret = write && !strncmp(r->path, "/v1/providers", 13);
+        bool secret = write && (!strncmp(r->path, "/v1/providers", 13) ||
+                                !strncmp(r->path, "/v1/resource", 12) ||
+                                !strncmp(r->path, "/v1/contents", 12));
         ok((token || admin || secret) == (r->scope == SCOPE_ADMIN), "%s: admin where it should be",
            r->id);
         if (change && !token)
