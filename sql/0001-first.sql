@@ -39,7 +39,10 @@ CREATE TABLE tenant (
     realm INTEGER NOT NULL,
     name TEXT NOT NULL,
     served INTEGER NOT NULL,
-    floor INTEGER NOT NULL
+    floor INTEGER NOT NULL,
+    share INTEGER NOT NULL,
+    wish INTEGER NOT NULL,
+    gone INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE token (

@@ -90,6 +90,10 @@ struct pool_view {
     uint32_t id, size, taken, elsewhere, waiting;
     bool closed;
 };
+struct tenant_view {
+    uint32_t id, share, used, wish;
+    bool gone;
+};
 struct jig_view {
     uint32_t id, slots, taken, waiting;
     bool active;
@@ -107,6 +111,8 @@ bool anneal_operation(const struct anneal *a, uint32_t id, struct operation_view
  * since it is not in service, or belongs to one that is open or held. */
 uint32_t anneal_joins(const struct anneal *a, uint32_t noderole, uint32_t cause);
 bool anneal_pool(const struct anneal *a, uint32_t id, struct pool_view *ret);
+bool anneal_tenant(const struct anneal *a, uint32_t id, struct tenant_view *ret_v);
+uint32_t anneal_tenant_end(const struct anneal *a); /* one above the highest id */
 bool anneal_jig(const struct anneal *a, uint32_t id, struct jig_view *ret);
 bool anneal_group(const struct anneal *a, uint32_t id, struct group_view *ret);
 /* Highest id in use + 1, per kind. */
@@ -179,7 +185,8 @@ enum why_rule {
     X(NEEDED, "still-needed")                                                                      \
     X(TOLERANCE, "tolerance-exceeded")                                                             \
     X(TOLERATED, "failure-tolerated")                                                              \
-    X(AHEAD, "sent-ahead")
+    X(AHEAD, "sent-ahead")                                                                         \
+    X(TENANT_FULL, "tenant-share-taken")
 #define X(id, text) WHY_##id,
     WHY_RULES(X)
 #undef X

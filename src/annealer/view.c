@@ -129,6 +129,21 @@ bool anneal_pool(const struct anneal *a, uint32_t id, struct pool_view *v)
     return true;
 }
 
+bool anneal_tenant(const struct anneal *a, uint32_t id, struct tenant_view *v)
+{
+    if (id >= a->tenants.n || !a->tenants.at[id].exists)
+        return false;
+    const struct tenant *t = &a->tenants.at[id];
+    *v = (struct tenant_view){
+        .id = id, .share = t->share, .used = t->used, .wish = t->wish, .gone = t->gone};
+    return true;
+}
+
+uint32_t anneal_tenant_end(const struct anneal *a)
+{
+    return (uint32_t)a->tenants.n;
+}
+
 bool anneal_jig(const struct anneal *a, uint32_t id, struct jig_view *v)
 {
     if (id == 0 || id >= a->jigs.n || !a->jigs.at[id].exists)

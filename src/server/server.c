@@ -22,6 +22,7 @@
 #include "server/restore.h"
 #include "server/server_i.h"
 #include "server/tally.h"
+#include "server/tenants.h"
 #include "sys/fs.h"
 
 enum { BEAT_MS = 1000 };
@@ -191,6 +192,7 @@ static int bootstrap(struct server *s, struct err *e)
     int r = server_apply(s, &add_tenant, &note, NULL, e);
     if (r < 0)
         return r;
+    tenant_name_add(s, TENANT_FIRST, tenant.name);
     note.fixed = &standing;
     if ((r = server_apply(s, &add_standing, &note, NULL, e)) < 0)
         return r;
@@ -252,6 +254,7 @@ static void forget(struct server *s)
     s->catalog_origin = NULL;
     workers_acks_forget(s);
     run_notes_done(s);
+    tenants_done(s);
 }
 
 static void note_row(void *arg, enum row_table t, enum row_verb verb, const void *row)
@@ -303,6 +306,8 @@ int server_restore(struct server *s, struct err *e)
     if ((r = providers_load(s, e)) < 0)
         return r;
     if ((r = resources_load(s, e)) < 0)
+        return r;
+    if ((r = tenants_load(s, e)) < 0)
         return r;
     s->deploys = deploys_new();
     if ((r = deploys_load(s, e)) < 0)

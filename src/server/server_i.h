@@ -199,6 +199,7 @@ struct server {
     struct lease *lease;
     VEC(struct worker_info *) workers; /* by id - 1; workers.h */
     VEC(uint32_t) node_workers;        /* by node: who was sent there last */
+    VEC(char *) tenant_names;          /* by id; tenants.h */
     struct u64map run_notes;           /* run_note.c */
     /* time: engine time = loop time + offset, so that it goes on where the last server stopped */
     int64_t clock_offset_ms;

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "server/server_i.h"
+#include "server/tenants.h"
 
 enum { WORKER_GONE_MS = 15 * 1000, WORKERS_MAX = 4096 };
 
@@ -164,6 +165,7 @@ void workers_capacity(struct server *s)
             capacity_set(
                 s, &(struct event){.kind = EVENT_JIG_SET, .id = id, .flag = v.active, .n = slots});
     }
+    tenants_rebalance(s);
 }
 
 /* ---- who gets the next one ---- */
