@@ -445,6 +445,22 @@ CREATE TABLE invite (
     used INTEGER NOT NULL
 ) STRICT;
 
+-- Versions of what plugins work with; contents are files, named by digest.
+CREATE TABLE resource (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    created_ms INTEGER NOT NULL,
+    rev INTEGER NOT NULL,
+    state INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE idempotent (
     id INTEGER PRIMARY KEY,
     tenant INTEGER NOT NULL,

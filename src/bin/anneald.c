@@ -135,6 +135,7 @@ static int start_parts(struct program *p, struct err *e)
                                     .capacity = (uint32_t)p->opts.worker_capacity,
                                     .run_dir = p->run_dir,
                                     .plugin_path = p->opts.plugin_path,
+                                    .resource_bytes = p->opts.resource_cache,
                                     .runner = p->runner,
                                     .max_output_bytes = p->opts.worker_output_limit,
                                     .beat_ms = 1000,

@@ -168,8 +168,14 @@ int cli_get_text(struct cli *c, struct arena *mem, const char *path, struct str 
 int cli_send(struct cli *c, const char *method, const char *path, const struct value *body,
              const struct value **ret_v, struct err *e)
 {
+    return cli_send_in(c, &c->mem, method, path, body, ret_v, e);
+}
+
+int cli_send_in(struct cli *c, struct arena *mem, const char *method, const char *path,
+                const struct value *body, const struct value **ret_v, struct err *e)
+{
     const struct http_request q = {.method = method, .path = path, .body = body};
-    return call(c, &c->mem, &q, ret_v, e);
+    return call(c, mem, &q, ret_v, e);
 }
 
 int cli_send_once(struct cli *c, const char *path, const struct value *body,

@@ -72,6 +72,9 @@ int cli_get(struct cli *c, const char *path, const struct value **ret_v, struct 
 /* A write without revision; *ret_v may be NULL for an empty answer. */
 int cli_send(struct cli *c, const char *method, const char *path, const struct value *body,
              const struct value **ret_v, struct err *e);
+/* The same, its answer in another arena: for many of them. */
+int cli_send_in(struct cli *c, struct arena *mem, const char *method, const char *path,
+                const struct value *body, const struct value **ret_v, struct err *e);
 /* A POST whose answer the server does not keep: repeating it would do it twice. */
 int cli_send_once(struct cli *c, const char *path, const struct value *body,
                   const struct value **ret_v, struct err *e);

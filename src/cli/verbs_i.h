@@ -164,6 +164,13 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(plugin_list)                                                                                 \
     X(plugin_show)                                                                                 \
     X(plugin_check)                                                                                \
+    X(resource_list)                                                                               \
+    X(resource_show)                                                                               \
+    X(resource_upload)                                                                             \
+    X(resource_stage)                                                                              \
+    X(resource_recall)                                                                             \
+    X(resource_sync)                                                                               \
+    X(resource_delete)                                                                             \
     X(pool_set)                                                                                    \
     X(deployment_list)                                                                             \
     X(deployment_show)                                                                             \

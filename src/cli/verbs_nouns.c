@@ -19,6 +19,7 @@ const struct cli_noun cli_nouns[] = {
     {"worker", "who runs tasks", "Work"},
     {"pool", "limits on what runs at once", "Work"},
     {"plugin", "programs that make machines, install and switch", "The catalog"},
+    {"resource", "what plugins work with: files and archives, in versions", "The catalog"},
     {"catalog", "what can be run", "The catalog"},
     {"barclamp", "packages of roles", "The catalog"},
     {"role", "what a node can be", "The catalog"},

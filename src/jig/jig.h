@@ -117,6 +117,8 @@ const struct jig *jig_at(size_t i);
 struct jig_plugins;
 struct jig_plugins *jig_plugins_new(const char *path);
 void jig_plugins_free(struct jig_plugins *p); /* NULL: nothing */
+/* Those that can be used, as JSON text [{name, type, version, serves: [type]}]; NULL: none. */
+void jig_plugins_tell(struct jig_plugins *p, struct buf *b);
 /* For the text of a failure: the last line written that is not blank. */
 struct jig_line {
     char now[160], last[160];
@@ -128,5 +130,7 @@ const char *jig_line_last(struct jig_line *l);
 /* Directories in run_dir that must exist: lock files stay over restarts, scratch files do not. */
 #define JIG_LOCK_DIR    "locks"
 #define JIG_SCRATCH_DIR "scratch"
+/* Contents of resources, by resource_file_name(); the worker sees that they are there. */
+#define JIG_RESOURCE_DIR "resources"
 
 #endif

@@ -312,7 +312,8 @@ static int plugin_start(const struct jig_env *env, const struct task_request *re
     run->lock_path = program_lock_path(env, req->msg->task);
     run->kill_timer = loop_timer_new(env->loop, on_grace_over, run);
     run->late_timer = loop_timer_new(env->loop, on_late, run);
-    int rc = plugin_call_make(&run->call, &run->mem, jig_plugins_now(env->plugins), req, e);
+    int rc = plugin_call_make(&run->call, &run->mem, jig_plugins_now(env->plugins), env->run_dir,
+                              req, e);
     if (rc < 0) {
         plugin_free(run);
         return rc;

@@ -116,6 +116,9 @@ static const struct row_column worker_columns[] = {ROW_WORKER(X)};
 #define X(type, name, role) COLUMN(row_invite, type, name, role)
 static const struct row_column invite_columns[] = {ROW_INVITE(X)};
 #undef X
+#define X(type, name, role) COLUMN(row_resource, type, name, role)
+static const struct row_column resource_columns[] = {ROW_RESOURCE(X)};
+#undef X
 #define X(type, name, role) COLUMN(row_idempotent, type, name, role)
 static const struct row_column idempotent_columns[] = {ROW_IDEMPOTENT(X)};
 #undef X

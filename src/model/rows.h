@@ -399,6 +399,20 @@ enum { TENANT_ALL = 0 };
     X(TEXT, labels, FIX)  /* JSON: a map, laid over its own */                                     \
     X(U64, until_ms, FIX) /* wall clock */                                                         \
     X(U8, used, DYN)
+#define ROW_RESOURCE(                                                                              \
+    X) /* a version of a plugin's resource; its content is a file by that digest */                \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, type, FIX)                                                                             \
+    X(TEXT, kind, FIX)                                                                             \
+    X(TEXT, name, FIX)                                                                             \
+    X(U32, version, FIX)                                                                           \
+    X(TEXT, digest, FIX)                                                                           \
+    X(U64, size_bytes, FIX)                                                                        \
+    X(U64, created_ms, FIX)                                                                        \
+    X(U32, rev, DYN)                                                                               \
+    X(U8, state, DYN) /* enum resource_state */
 #define ROW_IDEMPOTENT(X)                                                                          \
     X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -444,6 +458,7 @@ enum { TENANT_ALL = 0 };
     X(CREDENTIAL, credential)                                                                      \
     X(WORKER, worker)                                                                              \
     X(INVITE, invite)                                                                              \
+    X(RESOURCE, resource)                                                                          \
     X(PLAN, plan)                                                                                  \
     X(JOURNAL, journal)
 
@@ -575,6 +590,9 @@ struct row_worker {
 };
 struct row_invite {
     ROW_INVITE(X)
+};
+struct row_resource {
+    ROW_RESOURCE(X)
 };
 struct row_idempotent {
     ROW_IDEMPOTENT(X)

@@ -14,6 +14,7 @@
 #include "server/clusters.h"
 #include "server/data_i.h"
 #include "server/providers.h"
+#include "server/resources.h"
 #include "server/workers.h"
 
 enum { BEAT_MS = 1000, BATCH = 256, BEATS_AN_HOUR = 3600 };
@@ -109,6 +110,7 @@ static bool task_message(struct server *s, struct data_look *look, struct arena 
         refuse_task(s, d, e.text);
         return false;
     }
+    resource_send(s, mem, ret_m);
     taskmsg_digest(ret_m, digest);
     ret_m->digest = str_of(arena_strdup(mem, digest));
     return true;
@@ -309,5 +311,6 @@ void dispatch_beat(void *arg)
         idempotent_expire(s);
     workers_beat(s);
     cluster_beat(s);
+    resources_beat(s);
     inbox_pump(s);
 }

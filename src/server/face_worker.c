@@ -49,6 +49,8 @@ static struct value *view_worker(struct server *s, struct arena *a, const char *
     value_set(a, v, "labels", who ? view_json(a, who->labels) : value_map(a));
     value_set(a, v, "jigs", jigs);
     if (w)
+        value_set(a, v, "plugins", view_worker_plugins(a, w));
+    if (w)
         value_put_int(a, v, "last_seen_ms", now > w->seen_ms ? (int64_t)(now - w->seen_ms) : 0);
     else
         value_set(a, v, "last_seen_ms", value_null(a));

@@ -17,6 +17,7 @@
 #include "server/enlist.h"
 #include "server/providers.h"
 #include "server/relay.h"
+#include "server/resources.h"
 #include "server/deploy.h"
 #include "server/forecast.h"
 #include "server/pace.h"
@@ -243,6 +244,8 @@ static void forget(struct server *s)
     s->providers = NULL;
     enlist_free(s->enlist);
     s->enlist = NULL;
+    resources_free(s->resources);
+    s->resources = NULL;
     deploys_free(s->deploys);
     s->deploys = NULL;
     s->engine = NULL;
@@ -308,6 +311,8 @@ int server_restore(struct server *s, struct err *e)
         return r;
     s->enlist = enlist_new();
     if ((r = enlist_load(s, e)) < 0)
+        return r;
+    if ((r = resources_load(s, e)) < 0)
         return r;
     if ((r = tenants_load(s, e)) < 0)
         return r;

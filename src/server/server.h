@@ -162,6 +162,15 @@ bool server_is_ready(struct server *s);
     X(provider_delete)                                                                             \
     X(plugin_list)                                                                                 \
     X(plugin_get)                                                                                  \
+    X(resource_list)                                                                               \
+    X(resource_create)                                                                             \
+    X(resource_get)                                                                                \
+    X(resource_delete)                                                                             \
+    X(resource_stage)                                                                              \
+    X(resource_recall)                                                                             \
+    X(resource_sync)                                                                               \
+    X(content_get)                                                                                 \
+    X(content_put)                                                                                 \
     X(deployment_list)                                                                             \
     X(deployment_create)                                                                           \
     X(deployment_get)                                                                              \

@@ -190,6 +190,7 @@ struct server {
     struct relay *relay;         /* relay.h: lines to workers elsewhere */
     char *fingerprint, *ca;      /* what those who join are told to trust; NULL: no TLS */
     bool own_ca;
+    struct resources *resources; /* resources.h */
     struct deploys *deploys;     /* deploy.h: what tasks of graphs saw */
     struct data *data;           /* what can be made again of all this, for runs to see */
     struct catalog *catalog;     /* the newest generation; NULL: none loaded yet */
@@ -415,6 +416,8 @@ struct value *view_pool(struct server *s, struct arena *a, uint32_t id);
 struct value *view_jig(struct server *s, struct arena *a, uint32_t id);
 struct value *view_role(struct server *s, struct arena *a, const struct catalog_role *r);
 const char *view_role_name(const struct server *s, uint32_t noderole);
+/* What a worker said of its plugins: a list, perhaps empty. */
+const struct value *view_worker_plugins(struct arena *a, const struct worker_info *w);
 const char *view_time(struct arena *a, uint64_t wall_ms);       /* NULL for 0 */
 uint64_t view_wall(const struct server *s, uint64_t engine_ms); /* 0 for 0 */
 

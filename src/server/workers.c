@@ -110,6 +110,7 @@ void workers_done(struct server *s)
             queue_server_detach(w->queue);
         forget_jigs(w);
         vec_done(&w->jigs);
+        free(w->plugins);
         free(w->name);
         free(w->host);
         free(w->version);
@@ -282,6 +283,8 @@ static void take_offer(struct worker_info *w, const struct taskmsg *m)
 {
     take_text(&w->host, m->host);
     take_text(&w->version, m->version);
+    free(w->plugins);
+    w->plugins = m->plugins.n ? xstrndup(m->plugins.s, m->plugins.n) : NULL;
     if (!offers_other(w, m))
         return;
     if (w->capacity == 0)

@@ -261,6 +261,7 @@ static int remove_entry(int at, const char *name, DIR **ret_dir)
         errno = errno == ENOTDIR ? why : errno;
         return -1;
     }
+    (void)fchmod(fd, 0700); /* nothing goes out of a directory that is read-only */
     *ret_dir = fdopendir(fd);
     if (!*ret_dir) {
         close(fd);

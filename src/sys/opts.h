@@ -29,6 +29,8 @@
       "directories of plugins, separated by colons; empty: those that were installed")             \
     X(worker_output_limit, SIZE, "1MiB", OPTS_KIB, 1024ull * OPTS_MIB, "",                         \
       "bytes kept of each output stream of an attempt")                                            \
+    X(resource_cache, SIZE, "1GiB", OPTS_MIB, 1ull << 40, "",                                      \
+      "what a worker keeps of resources that no task uses, and the most that an archive holds")    \
     X(node_access, TEXT, "ssh", 1, 16, "ssh|local",                                                \
       "how nodes are reached that do not say so; local: they are the worker's own machine")        \
     X(ssh_user, TEXT, "root", 1, 64, "", "user on nodes that do not name one")                     \
@@ -59,6 +61,8 @@
     X(on_error, TEXT, "continue", 1, 16, "continue|freeze-node",                                   \
       "what an error on a node means for other work on that node")                                 \
     X(body_limit, SIZE, "8MiB", OPTS_KIB, 1024ull * OPTS_MIB, "", "largest request body")          \
+    X(resource_limit, SIZE, "256MiB", OPTS_KIB, 1ull << 40, "",                                    \
+      "largest content of a plugin's resource")                                                    \
     X(page_limit, UINT, "1000", 1, 100000, "", "most items on one page of a list")                 \
     X(journal_keep, DURATION, "30d", 0, 36500ull * OPTS_DAY, "",                                   \
       "age up to which events are kept")                                                           \

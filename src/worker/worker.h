@@ -16,6 +16,9 @@
  * If the server says that there is no such document any more, what it was made of has changed: the
  * run is answered "not yet", to be asked again with what there is then.
  *
+ * The same is true of contents of resources, but for their size: they are files, in run_dir.  If
+ * one is not to be had, its run is answered "not yet" too, with the reason.
+ *
  * A result says what the run returned only as far as it differs from what it was sent: nobody else
  * knows that for certain.  It is kept until its ACK, sent again after a HELLO and again if three
  * beats pass without an ACK.  Reply numbers start at the wall clock in microseconds, so that an ACK
@@ -41,6 +44,7 @@ struct worker_options {
     size_t max_output_bytes; /* per stream and attempt; 0: 1 MiB */
     uint64_t beat_ms;        /* 0: 5 s */
     size_t document_bytes;   /* of documents kept that nobody uses; 0: 64 MiB */
+    uint64_t resource_bytes; /* of contents kept that nobody uses, and of one archive; 0: 1 GiB */
     /* How nodes are reached whose access does not say so. */
     bool nodes_by_ssh;            /* false: they are this machine */
     const char *ssh_user;         /* NULL: root */

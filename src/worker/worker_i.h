@@ -11,6 +11,8 @@
  *   worker_travel.c  runs that are on such a node, one or several as a chain
  *   worker_park.c    runs that go on on a node which cannot be reached
  *   worker_words.c   what a queue must know of messages that it keeps
+ *   worker_blob.c    contents of resources: fetched in parts, kept while there is room
+ *   worker_unpack.c  archives among them
  *   worker_document.c documents that messages name: asked for once, kept while there is room
  *
  * Everything happens on one loop thread.  Nothing is freed while a jig may be on the stack: ended
@@ -35,8 +37,9 @@ enum {
     LOG_DELAY_MS = 100,
     RESEND_BEATS = 3,
     SPARE_ARENAS = 64,
-    TAIL_BYTES = 3,       /* of a character that the next output may complete */
-    DATA_MAX_DEPTH = 256, /* peers lie three maps deep */
+    TAIL_BYTES = 3,        /* of a character that the next output may complete */
+    DATA_MAX_DEPTH = 256,  /* peers lie three maps deep */
+    BLOB_AGAIN_MS = 30000, /* a resource is not there: people have to see to it */
 };
 
 struct link { /* member of a circular list; the head is one too */
@@ -100,6 +103,7 @@ struct document {
     size_t bytes;
 };
 enum { RUN_DOCUMENTS = 2 }; /* under, over */
+struct blob;                /* worker_blob_i.h */
 
 /* AHEAD, GATHERING, BEHIND, QUEUED or FETCHING -> RUNNING -> ENDED; unstarted ones may end too. */
 enum run_life {
@@ -146,6 +150,8 @@ struct run { /* one (attempt, ask) held */
     bool cancelled; /* by the server or by a later run, not by our own stopping */
     bool timed_out, truncated;
     struct document *documents[RUN_DOCUMENTS]; /* NULL: none */
+    struct blob **blobs;                       /* contents of its resources */
+    uint32_t n_blobs;
     const struct jig *jig;
     struct jig_env env;
     struct task_request req;
@@ -173,6 +179,7 @@ struct worker {
     struct queue *mail;
     char *name, *run_dir, *runner;
     struct jig_plugins *plugins; /* NULL: none */
+    uint64_t plugins_told;       /* digest of what HELLO said of them */
     int lock_fd;
     uint32_t capacity;
     size_t max_output_bytes;
@@ -190,6 +197,9 @@ struct worker {
     struct link documents_idle;  /* longest idle first */
     struct link documents_asked; /* not here yet, longest asked for first */
     size_t documents_bytes, documents_max_bytes; /* of the idle ones */
+    struct strmap blobs;                         /* name of its file -> struct blob */
+    struct link blobs_idle, blobs_asked;         /* as for documents */
+    uint64_t blobs_bytes, blobs_max_bytes;
     struct worker_counts n;
     uint64_t next_seq;
     struct arena scratch; /* of the message being read */
@@ -307,6 +317,8 @@ void chain_forget(struct run *r); /* it and all behind it are held no longer, un
 /* A document has come, or never will: who waited for it is queued, or answered "not yet". */
 void runs_document_came(struct worker *w, struct document *d);
 void runs_document_missing(struct worker *w, struct document *d);
+void runs_blob_came(struct worker *w, struct blob *b);
+void runs_blob_failed(struct worker *w, struct blob *b, enum outcome outcome, const char *text);
 
 /* worker_step.c */
 /* What the message says of tests, into r->pre and r->post; r->req is complete, texts go to r->mem.
@@ -326,6 +338,15 @@ void document_come(struct worker *w, const struct taskmsg *m);
 /* What was asked for before that is asked for again. */
 void documents_ask_again(struct worker *w, uint64_t asked_before_ms);
 void documents_done(struct worker *w);
+
+/* worker_blob.c */
+struct resource_named;
+/* For a run of this task; asked for if it is not here. */
+struct blob *blob_use(struct worker *w, const struct resource_named *r, const struct taskmsg *by);
+void blob_unuse(struct blob *b); /* NULL is as good as any */
+void blob_come(struct worker *w, const struct taskmsg *m);
+void blobs_ask_again(struct worker *w, uint64_t asked_before_ms);
+void blobs_done(struct worker *w);
 
 /* worker_log.c */
 void run_log(void *run, int stream, const char *p, size_t n);

@@ -160,6 +160,7 @@ static void handle(struct worker *w, struct str text)
     case TASKMSG_ACK: answers_acknowledge(w, m.seq); break;
     case TASKMSG_HELLO: worker_hello(w); break;
     case TASKMSG_DOCUMENT: document_come(w, &m); break;
+    case TASKMSG_PART: blob_come(w, &m); break;
     case TASKMSG_DROP: on_drop(w, &m); break;
     case TASKMSG_BEAT: on_server_beat(w, &m); break;
     case TASKMSG_NOTE:
@@ -167,6 +168,7 @@ static void handle(struct worker *w, struct str text)
     case TASKMSG_LOG:
     case TASKMSG_FETCH:
     case TASKMSG_SEEN:
+    case TASKMSG_WANT:
     case TASKMSG_KIND_COUNT:
         log_line(LOG_WARN, "worker-message", LOGT("unexpected", taskmsg_kind_name(m.kind)));
         break;

@@ -29,7 +29,7 @@ MAY = {
     "ssh": "base sys",
     "reach": "base sys",
     "jig": "base sys model http reach plugin",
-    "worker": "base sys model queue jig reach ssh",
+    "worker": "base sys model plugin queue jig reach ssh",
     "server": "base sys model graph template catalog planner annealer store queue plugin",
     "sim": "base model catalog graph planner annealer store server",
     "api": "base sys model server",

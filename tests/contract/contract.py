@@ -14,6 +14,8 @@ fake has the shapes but not the sense: what depends on the outcome of work is no
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
+import base64
+import hashlib
 import http.client
 import json
 import os
@@ -318,6 +320,38 @@ class Scenario:
         if not self.fake:
             api.refuse("worker_poll", ("contract-spare",), 401, "a credential of nobody", token=gone,
                        body={"life": "contract-3", "after": 0, "wait_ms": 0})
+
+    def resources(self):
+        """Contents in two parts, a version of them, its states."""
+        api = self.api
+        digest = hashlib.blake2b(b"contract", digest_size=16).hexdigest()
+        for at, text in ((0, b"cont"), (4, b"ract")):
+            part = {"size": 8, "offset": at, "content": base64.b64encode(text).decode()}
+            got = api.call("content_put", digest, body=part, want=200)
+        self.tap.ok(got.json["complete"], "content_put: complete with its last part", got.json)
+        api.call("content_get", digest)
+        body = {"type": "dirs", "kind": "images", "name": "contract", "digest": digest}
+        made = api.call("resource_create", body=body, want=201)
+        if not self.fake:
+            api.call("resource_create", body=body, want=200, note="the same again")
+            api.refuse("resource_create", (), 422, "a kind that is not declared", body=dict(body, kind="nothing"))
+            api.refuse("resource_create", (), 422, "a content that is not here", body=dict(body, digest="0" * 32))
+            api.refuse("content_get", ("0" * 32,), 404, "a content that is not here")
+            other = hashlib.blake2b(b"other", digest_size=16).hexdigest()
+            api.refuse("content_put", (other,), 409, "a part that is not the next", body={"size": 8, "offset": 4, "content": ""})
+            api.refuse("content_put", (other,), 422, "a content of another digest", body={"size": 3, "offset": 0, "content": "YWJj"})
+            api.refuse("content_put", (other,), 413, "a content that is too large", body={"size": 1 << 50, "offset": 0, "content": ""})
+        api.call("resource_list")
+        api.call("resource_get", made.json["id"])
+        api.call("resource_stage", made.json["id"])
+        if not self.fake:
+            api.refuse("resource_delete", (made.json["id"],), 409, "one that is staged", headers={"If-Match": "*"})
+        api.call("resource_recall", made.json["id"])
+        api.call("resource_sync")
+        got = api.call("resource_get", made.json["id"])
+        if not self.fake:
+            self.tap.ok(got.json["state"] == "inactive", "resource_recall: what was staged is inactive", got.json)
+        api.call("resource_delete", made.json["id"], match=got.headers["ETag"])
 
     def overlays(self):
         """What lies over task graphs, of a barclamp and of a deployment alike."""
@@ -651,7 +685,7 @@ class Scenario:
 def run(args, tap, url, token, process=None):
     scenario = Scenario(Api(url, token, tap), args)
     scenario.process = process
-    for step in (scenario.server, scenario.token, scenario.catalog, scenario.inventory, scenario.providers, scenario.workers, scenario.overlays, scenario.work,
+    for step in (scenario.server, scenario.token, scenario.catalog, scenario.inventory, scenario.providers, scenario.workers, scenario.resources, scenario.overlays, scenario.work,
                  scenario.graph, scenario.clusters, scenario.wanting, scenario.trouble, scenario.uncertain, scenario.suspicion, scenario.events, scenario.teardown,
                  scenario.wrong, scenario.complete):
         print(f"# {step.__name__}", flush=True)

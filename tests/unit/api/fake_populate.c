@@ -38,6 +38,11 @@ void fake_populate(struct server *s)
                  "{\"name\":\"dirs\",\"type\":\"provider\",\"version\":\"1.0\","
                  "\"description\":\"\",\"directory\":\"/plugins/dirs\",\"dry_run\":true,"
                  "\"actions\":[],\"serves\":[],\"fault\":null}");
+    fake_row_add(
+        s, FAKE_RESOURCES,
+        "{\"id\":1,\"type\":\"dirs\",\"kind\":\"images\",\"name\":\"debian\",\"version\":1,"
+        "\"state\":\"inactive\",\"digest\":\"00112233445566778899aabbccddeeff\","
+        "\"size\":1,\"created_at\":\"" FAKE_NOW "\",\"rev\":1}");
     fake_row_add(s, FAKE_POOLS,
                  "{\"name\":\"updates\",\"size\":2,\"taken\":0,\"elsewhere\":0,\"closed\":false,"
                  "\"note\":\"\",\"waiting\":0,\"rev\":1}");

@@ -5,6 +5,10 @@
 #define POOL                                                                                       \
     "{\"name\":\"p1\",\"size\":4,\"taken\":2,\"elsewhere\":0,\"closed\":true,\"note\":\"quota\","  \
     "\"waiting\":1,\"rev\":5}"
+#define RESOURCE                                                                                   \
+    "{\"id\":7,\"type\":\"dirs\",\"kind\":\"images\",\"name\":\"debian\",\"version\":2,"           \
+    "\"state\":\"inactive\",\"digest\":\"cae66941d9efbd404e4d88758ea67670\",\"size\":0,"           \
+    "\"created_at\":\"2026-01-02T03:04:05.678Z\",\"rev\":1}"
 #define PROVIDER                                                                                   \
     "{\"name\":\"lab\",\"type\":\"dirs\",\"fields\":{\"root\":\"/srv\",\"key\":\"***\"},"          \
     "\"sensitive\":[\"key\"],\"created_at\":\"2024-05-01T12:00:00Z\",\"rev\":3}"
@@ -116,6 +120,17 @@ static const struct {
     {"DELETE /v1/providers/lab", 204, ""},
     {"GET /v1/plugins", 200, LIST(PLUGIN)},
     {"GET /v1/plugins/dirs", 200, PLUGIN},
+    {"GET /v1/resources", 200, LIST(RESOURCE)},
+    {"GET /v1/resources/7", 200, RESOURCE},
+    {"POST /v1/resources", 201, RESOURCE},
+    {"POST /v1/resources/7/stage", 200, RESOURCE},
+    {"POST /v1/resources/7/recall", 200, RESOURCE},
+    {"DELETE /v1/resources/7", 204, ""},
+    {"POST /v1/resource-sync", 200, "{\"activated\":1,\"deactivated\":0}"},
+    {"GET /v1/contents/cae66941d9efbd404e4d88758ea67670", 200,
+     "{\"digest\":\"cae66941d9efbd404e4d88758ea67670\",\"received\":0,\"complete\":false}"},
+    {"POST /v1/contents/cae66941d9efbd404e4d88758ea67670", 200,
+     "{\"digest\":\"cae66941d9efbd404e4d88758ea67670\",\"received\":0,\"complete\":true}"},
     {"GET /v1/deployments", 200, LIST(DEPLOYMENT)},
     {"POST /v1/deployments", 201, DEPLOYMENT},
     {"GET /v1/deployments/prod", 200, DEPLOYMENT},

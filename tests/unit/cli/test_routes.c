@@ -111,6 +111,13 @@ static const struct {
     {"plugin", "list", "plugin list", 0},
     {"plugin", "show", "plugin show dirs", 0},
     {"plugin", "check", "plugin check .", 4}, /* an empty directory is no plugin */
+    {"resource", "list", "resource list", 0},
+    {"resource", "show", "resource show debian@2", 0},
+    {"resource", "upload", "resource upload dirs/images debian /dev/null", 0},
+    {"resource", "stage", "resource stage images/debian@2", 0},
+    {"resource", "recall", "resource recall dirs/images/debian@2", 0},
+    {"resource", "sync", "resource sync", 0},
+    {"resource", "delete", "resource delete debian --yes", 0},
     {"barclamp", "list", "barclamp list", 0},
     {"barclamp", "tasks", "barclamp tasks site", 0},
     {"barclamp", "tasks-set", "barclamp tasks-set site -", 0},
@@ -157,14 +164,24 @@ static void template_of(const char *request, struct buf *b)
 {
     static const struct {
         const char *after, *is;
-    } names[] = {{"nodes", "{node}"},         {"deployments", "{deployment}"},
-                 {"barclamps", "{barclamp}"}, {"clusters", "{cluster}"},
-                 {"roles", "{role}"},         {"jigs", "{jig}"},
-                 {"pools", "{pool}"},         {"providers", "{provider}"},
-                 {"plugins", "{plugin}"},     {"workers", "{worker}"},
-                 {"noderoles", "{id}"},       {"operations", "{id}"},
-                 {"tasks", "{id}"},           {"attempts", "{number}"},
-                 {"tokens", "{id}"},          {"why", "{kind}"}};
+    } names[] = {{"nodes", "{node}"},
+                 {"deployments", "{deployment}"},
+                 {"barclamps", "{barclamp}"},
+                 {"clusters", "{cluster}"},
+                 {"roles", "{role}"},
+                 {"jigs", "{jig}"},
+                 {"pools", "{pool}"},
+                 {"providers", "{provider}"},
+                 {"plugins", "{plugin}"},
+                 {"workers", "{worker}"},
+                 {"resources", "{id}"},
+                 {"contents", "{digest}"},
+                 {"noderoles", "{id}"},
+                 {"operations", "{id}"},
+                 {"tasks", "{id}"},
+                 {"attempts", "{number}"},
+                 {"tokens", "{id}"},
+                 {"why", "{kind}"}};
     char path[256], before[64] = "", before2[64] = "";
     size_t n = strcspn(request, "? \r") + 1; /* after the method */
     snprintf(path, sizeof path, "%.*s", (int)strcspn(request + n, "? \r"), request + n);
