@@ -421,6 +421,46 @@ CREATE TABLE credential (
     sealed TEXT NOT NULL
 ) STRICT;
 
+-- Who has joined as a worker, and who may join once; only hashes of their secrets.
+CREATE TABLE worker (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    rev INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    labels TEXT NOT NULL,
+    draining INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE invite (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    hash TEXT NOT NULL,
+    name TEXT NOT NULL,
+    labels TEXT NOT NULL,
+    until_ms INTEGER NOT NULL,
+    used INTEGER NOT NULL
+) STRICT;
+
+-- Versions of what plugins work with; contents are files, named by digest.
+CREATE TABLE resource (
+    id INTEGER PRIMARY KEY,
+    tenant INTEGER NOT NULL,
+    realm INTEGER NOT NULL,
+    type TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    name TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    size_bytes INTEGER NOT NULL,
+    created_ms INTEGER NOT NULL,
+    rev INTEGER NOT NULL,
+    state INTEGER NOT NULL
+) STRICT;
+
 CREATE TABLE idempotent (
     id INTEGER PRIMARY KEY,
     tenant INTEGER NOT NULL,

@@ -240,6 +240,7 @@ void api_quiesce(struct api *a)
     if (fd != MHD_INVALID_SOCKET)
         close(fd);
     streams_finish(a);
+    worker_lines_finish(a);
 }
 
 bool api_is_idle(const struct api *a)

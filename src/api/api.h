@@ -38,6 +38,9 @@ struct api_options {      /* 0, NULL and "" take the default */
 int api_new(struct loop *loop, struct server *server, const struct api_options *o,
             struct api **ret_api, struct err *e);
 uint16_t api_port(const struct api *a);
+/* Of an address as in `listen`: does it reach this machine only; its host without brackets (heap).
+ */
+int api_listen_look(const char *listen, bool *ret_loopback, char **ret_host, struct err *e);
 /* The first half of an orderly end: no new connection, new requests get 503, streams end.  What
  * waits for its group is still answered; api_is_idle() tells when nothing is left. */
 void api_quiesce(struct api *a);
@@ -68,6 +71,8 @@ enum api_special {
     API_SPECIAL_METRICS,
     API_SPECIAL_EVENTS,
     API_SPECIAL_LOG,
+    API_SPECIAL_WORKER_POLL,
+    API_SPECIAL_WORKER_MESSAGES,
     API_SPECIAL_COUNT
 };
 

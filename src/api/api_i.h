@@ -7,6 +7,7 @@
  *   NEW -> BODY -> WORK -> SEND                     answered at once
  *            |       `-> DURABLE -> SEND            suspended until its group is durable
  *            |       `-> EVENTS -> WORK             suspended until the journal can be read
+ *            |       `-> POLL -> WORK               suspended until a worker has something to fetch
  *            |       `-> STREAM                     events or a log; see stream.c
  *            `-> SWALLOW -> SEND                    refused by its head; the body is dropped
  */
@@ -82,6 +83,7 @@ enum request_phase {
     REQUEST_WORK,
     REQUEST_DURABLE,
     REQUEST_EVENTS,
+    REQUEST_POLL,
     REQUEST_SEND,
     REQUEST_STREAM,
     REQUEST_OVER, /* handed to the library */
@@ -103,6 +105,7 @@ struct request {
     struct MHD_Connection *connection;
     enum request_phase phase;
     bool suspended, head_only;
+    bool polled; /* asked again after a wait */
     const char *uri;
     struct arena mem;
     struct request_head head;
@@ -182,6 +185,10 @@ void event_chunk_unref(struct event_chunk *c);
 void sse_open(struct request *req);
 void event_list_answer(struct request *req);
 void logstream_open(struct request *req);
+/* Of workers (worker_line.c); polls that wait are forgotten, or all answered now. */
+void worker_line_answer(struct request *req);
+void worker_line_forget(struct request *req);
+void worker_lines_finish(struct api *a);
 /* Has it something to send, or a reason to look again? */
 bool sse_wants(const struct stream *s, uint64_t newest, bool retry);
 

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/text.h"
 
 enum { BACKLOG = 1024 };
@@ -87,23 +88,47 @@ static uint16_t port_of(int fd)
                                     : ntohs(((struct sockaddr_in *)&sa)->sin_port);
 }
 
-int listen_open(const char *address, bool tls, int *ret_fd, uint16_t *ret_port, struct err *e)
+static int name_resolve(const char *address, struct listen_name *ret_name,
+                        struct addrinfo **ret_found, struct err *e)
 {
     const struct addrinfo hints = {.ai_family = AF_UNSPEC,
                                    .ai_socktype = SOCK_STREAM,
                                    .ai_flags = AI_PASSIVE | AI_NUMERICSERV};
-    struct listen_name name;
-    struct addrinfo *found;
-    int r = name_split(address, &name, e);
+    int r = name_split(address, ret_name, e);
 
     if (r < 0)
         return r;
-    int failure = getaddrinfo(name.host, name.port, &hints, &found);
+    int failure = getaddrinfo(ret_name->host, ret_name->port, &hints, ret_found);
     if (failure)
         return err_set(e, ERR_INVALID, "cannot listen on %s: %s", address, gai_strerror(failure));
+    return 0;
+}
+
+int api_listen_look(const char *listen, bool *ret_loopback, char **ret_host, struct err *e)
+{
+    struct listen_name name;
+    struct addrinfo *found;
+    int r = name_resolve(listen, &name, &found, e);
+
+    if (r < 0)
+        return r;
+    *ret_loopback = is_loopback(found->ai_addr);
+    *ret_host = xstrdup(name.host);
+    freeaddrinfo(found);
+    return 0;
+}
+
+int listen_open(const char *address, bool tls, int *ret_fd, uint16_t *ret_port, struct err *e)
+{
+    struct listen_name name;
+    struct addrinfo *found;
+    int r = name_resolve(address, &name, &found, e);
+
+    if (r < 0)
+        return r;
     if (!tls && !is_loopback(found->ai_addr)) {
         err_set(e, ERR_INVALID, "refusing to listen on %s without TLS", address);
-        r = err_hint(e, "set tls_cert and tls_key, or listen on 127.0.0.1");
+        r = err_hint(e, "leave tls at auto, or listen on 127.0.0.1");
     } else {
         r = socket_open(found, address, ret_fd, e);
     }

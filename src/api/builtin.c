@@ -76,6 +76,8 @@ void builtin_answer(struct request *req)
     case API_SPECIAL_NONE:
     case API_SPECIAL_EVENTS:
     case API_SPECIAL_LOG:
+    case API_SPECIAL_WORKER_POLL:
+    case API_SPECIAL_WORKER_MESSAGES:
     case API_SPECIAL_COUNT: break;
     }
     assert(!"not a built-in answer");

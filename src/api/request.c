@@ -113,6 +113,7 @@ void request_completed(void *api, struct MHD_Connection *c, void **request,
         return;
     *request = NULL;
     answer_forget(req);
+    worker_line_forget(req);
     if (req->stream)
         stream_end(req->stream);
     request_release(req);
@@ -305,6 +306,9 @@ static void request_work(struct request *req)
 
     if (route->op) {
         request_perform(req);
+    } else if (route->special == API_SPECIAL_WORKER_POLL ||
+               route->special == API_SPECIAL_WORKER_MESSAGES) {
+        worker_line_answer(req);
     } else if (req->body.len) {
         struct err e;
         err_set(&e, ERR_INVALID, "this route takes no body");
@@ -332,6 +336,7 @@ static enum MHD_Result request_step(struct request *req)
     case REQUEST_SEND: return answer_send(req);
     case REQUEST_STREAM: return stream_send(req);
     case REQUEST_DURABLE:
+    case REQUEST_POLL:
     case REQUEST_EVENTS: request_suspend(req); return MHD_YES;
     case REQUEST_NEW:
     case REQUEST_BODY:

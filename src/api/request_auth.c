@@ -41,6 +41,8 @@ int request_authenticate(struct request *req, struct err *e)
         req->answer.challenge = "Bearer realm=\"anneal\", error=\"insufficient_scope\"";
         err_set(e, ERR_FORBIDDEN, "the token \"%s\" has scope %s; this needs %s", req->who.name,
                 api_scope_name(req->who.scope), api_scope_name(route->scope));
+        if (req->who.scope == SCOPE_WORKER || route->scope == SCOPE_WORKER)
+            return err_hint(e, "a worker's credential is for its own line, and nothing else is");
         return err_hint(e, "an administrator makes one with `anneal token add NAME --scope %s`",
                         api_scope_name(route->scope));
     }

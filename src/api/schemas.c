@@ -31,6 +31,7 @@ static const char *const reaches[] = {REACHES(X)};
 static const char *const classes[] = {CLASSES(X)};
 static const char *const targets[] = {TARGETS(X)};
 static const char *const snapshot_states[] = {SNAPSHOT_STATES(X)};
+static const char *const resource_states[] = {RESOURCE_STATES(X)};
 static const char *const sight_kinds[] = {SIGHT_KINDS(X)};
 static const char *const reasons[] = {REASONS(X)};
 static const char *const phases[] = {PHASES(X)};
@@ -60,6 +61,7 @@ static const struct enum_component enum_components[] = {
     {"Class", WORDS(classes)},
     {"Target", WORDS(targets)},
     {"SnapshotState", WORDS(snapshot_states)},
+    {"ResourceState", WORDS(resource_states)},
     {"DataLayerKind", WORDS(sight_kinds)},
     {"Reason", WORDS(reasons)},
     {"Outcome", WORDS(outcomes)},

@@ -82,3 +82,11 @@ void digest_hmac_hex(struct str key, struct str text, char ret_hex[DIGEST_HMAC_H
     text_hex(sum, sizeof sum, ret_hex);
     sodium_memzero(&s, sizeof s);
 }
+
+void digest_sha256_hex(struct str text, char ret_hex[DIGEST_HMAC_HEX])
+{
+    uint8_t sum[crypto_hash_sha256_BYTES];
+    digest_ready();
+    crypto_hash_sha256(sum, (const uint8_t *)text.s, text.n);
+    text_hex(sum, sizeof sum, ret_hex);
+}

@@ -30,6 +30,9 @@ struct digest digest_end(struct digest_state *s);
 enum { DIGEST_HMAC_HEX = 65 };
 void digest_hmac_hex(struct str key, struct str text, char ret_hex[DIGEST_HMAC_HEX]);
 
+/* SHA-256 as lower-case hex, as other programs print it. */
+void digest_sha256_hex(struct str text, char ret_hex[DIGEST_HMAC_HEX]);
+
 /* Order-dependent mixing of two 64-bit numbers; not for hostile input. */
 static inline uint64_t mix64(uint64_t h, uint64_t v)
 {

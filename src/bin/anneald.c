@@ -10,13 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "api/api.h"
 #include "base/alloc.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "beside.h"
 #include "queue/queue.h"
 #include "server/server.h"
 #include "server/verify.h"
@@ -25,6 +24,7 @@
 #include "sys/fs.h"
 #include "sys/loop.h"
 #include "sys/opts.h"
+#include "tls/tls.h"
 #include "worker/worker.h"
 
 enum { STOP_GRACE_MS = 5000, QUIESCE_POLL_MS = 20, QUIESCE_MOST_MS = 5000 };
@@ -38,6 +38,7 @@ struct program {
     struct worker_thread *worker;
     struct loop_timer *quiesce;
     uint64_t quiesce_until;
+    struct tls_serving tls;
     char *run_dir, *runner, *plugins;
 };
 
@@ -65,40 +66,6 @@ static void show_settings(const struct opts *o)
     }
 }
 
-/* The runner lies beside this program, or where it was installed. */
-static char *find_runner(void)
-{
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0)
-        return xstrdup("anneal-runner");
-    self[n] = '\0';
-    char *slash = strrchr(self, '/');
-    *slash = '\0';
-    char *beside = fs_join(self, "anneal-runner");
-    if (fs_exists(beside))
-        return beside;
-    free(beside);
-    return fs_join(self, "../libexec/anneal/anneal-runner");
-}
-
-/* Where plugins were installed, and before that happened, where they were written. */
-static char *find_plugins(void)
-{
-    char self[4096];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0)
-        return xstrdup("");
-    self[n] = '\0';
-    *strrchr(self, '/') = '\0';
-    struct buf path = {0};
-    char *built = fs_join(self, "../../build.ninja");
-    buf_printf(&path, "%s/%s", self,
-               fs_exists(built) ? "../../../plugins" : "../share/anneal/plugins");
-    free(built);
-    return buf_take(&path, NULL);
-}
-
 static void end_if_idle(void *arg)
 {
     struct program *p = arg;
@@ -121,27 +88,54 @@ static void on_signal(void *arg)
     loop_timer_at(p->quiesce, loop_now_ms(p->loop));
 }
 
+static int choose_tls(struct program *p, struct err *e)
+{
+    struct tls_wish w = {.dir = p->opts.data_dir,
+                         .cert = p->opts.tls_cert,
+                         .key = p->opts.tls_key,
+                         .mode = strcmp(p->opts.tls, "on") == 0    ? TLS_ON
+                                 : strcmp(p->opts.tls, "off") == 0 ? TLS_OFF
+                                                                   : TLS_AUTO};
+    char *host;
+    int r = api_listen_look(p->opts.listen, &w.loopback, &host, e);
+    if (r < 0)
+        return r;
+    w.host = host;
+    r = tls_serving_init(&p->tls, &w, e);
+    free(host);
+    return r;
+}
+
 static int start_parts(struct program *p, struct err *e)
 {
-    struct server_options so = {.loop = p->loop, .queue = p->queue, .opts = &p->opts};
+    int r = choose_tls(p, e);
+    if (r < 0)
+        return r;
+    struct server_options so = {.loop = p->loop,
+                                .queue = p->opts.worker_enabled ? p->queue : NULL,
+                                .opts = &p->opts,
+                                .fingerprint = p->tls.fingerprint,
+                                .ca = p->tls.ca,
+                                .own_ca = p->tls.own};
     struct api_options ao = {.listen = p->opts.listen,
-                             .tls_cert = p->opts.tls_cert,
-                             .tls_key = p->opts.tls_key,
+                             .tls_cert = p->tls.cert,
+                             .tls_key = p->tls.key,
                              .body_limit = p->opts.body_limit,
                              .page_limit = (uint32_t)p->opts.page_limit,
                              .max_streams = (uint32_t)p->opts.max_streams};
     if (!p->opts.plugin_path[0])
-        p->opts.plugin_path = p->plugins = find_plugins();
-    int r = server_new(&so, &p->server, e);
+        p->opts.plugin_path = p->plugins = beside_plugins();
+    r = server_new(&so, &p->server, e);
     if (r < 0)
         return r;
     if (p->opts.worker_enabled) {
         p->run_dir = fs_join(p->opts.data_dir, "run");
-        p->runner = find_runner();
+        p->runner = beside_runner();
         struct worker_options wo = {.name = "embedded",
                                     .capacity = (uint32_t)p->opts.worker_capacity,
                                     .run_dir = p->run_dir,
                                     .plugin_path = p->opts.plugin_path,
+                                    .resource_bytes = p->opts.resource_cache,
                                     .runner = p->runner,
                                     .max_output_bytes = p->opts.worker_output_limit,
                                     .beat_ms = 1000,
@@ -161,29 +155,11 @@ static int start_parts(struct program *p, struct err *e)
     return api_new(p->loop, p->server, &ao, &p->api, e);
 }
 
-static void set_log_level(const char *name)
-{
-    static const char *const names[] = {"error", "warn", "info", "debug"};
-    for (int i = 0; i < 4; i++)
-        if (strcmp(name, names[i]) == 0)
-            log_set_level((enum log_level)i);
-}
-
-/* A stream or a connection is a descriptor each; the soft limit is meant for programs with few. */
-static void raise_descriptor_limit(void)
-{
-    struct rlimit l;
-    if (getrlimit(RLIMIT_NOFILE, &l) == 0 && l.rlim_cur < l.rlim_max) {
-        l.rlim_cur = l.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &l);
-    }
-}
-
 static int serve(struct program *p)
 {
     struct err e = {0};
-    raise_descriptor_limit();
-    set_log_level(p->opts.log_level);
+    beside_descriptors();
+    beside_log_level(p->opts.log_level);
     p->loop = loop_new();
     p->queue = queue_new_embedded();
     p->quiesce = loop_timer_new(p->loop, end_if_idle, p);
@@ -208,6 +184,7 @@ static int serve(struct program *p)
     free(p->run_dir);
     free(p->runner);
     free(p->plugins);
+    tls_serving_done(&p->tls);
     return r < 0 ? complain(&e) : 0;
 }
 

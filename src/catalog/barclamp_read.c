@@ -80,9 +80,12 @@ void catalog_builtin_jigs(struct load *l)
     static const struct {
         const char *name;
         uint8_t reach;
-    } jigs[] = {{"callback", REACH_OUTSIDE}, {"master_shell", REACH_OUTSIDE}, {"noop", REACH_NODE},
-                {"plugin", REACH_OUTSIDE},   {"script", REACH_NODE},          {"shell", REACH_NODE},
-                {"test", REACH_NODE},        {"upload_file", REACH_NODE}};
+    } jigs[] = {
+        {"callback", REACH_OUTSIDE}, {"copy_files", REACH_NODE}, {"master_shell", REACH_OUTSIDE},
+        {"noop", REACH_NODE},        {"plugin", REACH_OUTSIDE},  {"puppet", REACH_NODE},
+        {"reboot", REACH_NODE},      {"rsync", REACH_NODE},      {"script", REACH_NODE},
+        {"shell", REACH_NODE},       {"test", REACH_NODE},       {"upload_file", REACH_NODE},
+        {"upload_files", REACH_NODE}};
 
     for (size_t i = 0; i < COUNT(jigs); i++) {
         struct str name = str_of(jigs[i].name);

@@ -90,11 +90,16 @@ static void exchange_say(void *arg, const char *line)
 int cli_connect(struct cli *c, struct err *e)
 {
     const char *server = cli_option(c, "server"), *timeout = cli_option(c, "timeout"), *token;
+    const char *cacert = cli_option(c, "cacert"), *pin = NULL;
     uint64_t timeout_ms = 0;
     if (c->http)
         return 0;
     if (!server)
         server = variable(c, "ANNEAL_SERVER");
+    if (!cacert)
+        cacert = variable(c, "ANNEAL_CACERT");
+    if (server && (pin = strchr(server, '#'))) /* https://host:port#fingerprint */
+        server = arena_strndup(&c->mem, server, (size_t)(pin++ - server));
     if (timeout)
         (void)text_duration_ms(str_of(timeout), &timeout_ms, e); /* checked by cli_parse */
     int rc = token_find(c, &token, e);
@@ -102,7 +107,8 @@ int cli_connect(struct cli *c, struct err *e)
         return rc;
     const struct http_options o = {
         .base = server ? server : "http://127.0.0.1:7480",
-        .cacert = cli_option(c, "cacert"),
+        .cacert = cacert,
+        .pin = pin,
         .token = {token},
         .agent = "anneal/" ANNEAL_VERSION,
         .if_down = "is anneald running? try ./quickstart or systemctl start anneald",
@@ -162,8 +168,14 @@ int cli_get_text(struct cli *c, struct arena *mem, const char *path, struct str 
 int cli_send(struct cli *c, const char *method, const char *path, const struct value *body,
              const struct value **ret_v, struct err *e)
 {
+    return cli_send_in(c, &c->mem, method, path, body, ret_v, e);
+}
+
+int cli_send_in(struct cli *c, struct arena *mem, const char *method, const char *path,
+                const struct value *body, const struct value **ret_v, struct err *e)
+{
     const struct http_request q = {.method = method, .path = path, .body = body};
-    return call(c, &c->mem, &q, ret_v, e);
+    return call(c, mem, &q, ret_v, e);
 }
 
 int cli_send_once(struct cli *c, const char *path, const struct value *body,

@@ -72,6 +72,9 @@ int cli_get(struct cli *c, const char *path, const struct value **ret_v, struct 
 /* A write without revision; *ret_v may be NULL for an empty answer. */
 int cli_send(struct cli *c, const char *method, const char *path, const struct value *body,
              const struct value **ret_v, struct err *e);
+/* The same, its answer in another arena: for many of them. */
+int cli_send_in(struct cli *c, struct arena *mem, const char *method, const char *path,
+                const struct value *body, const struct value **ret_v, struct err *e);
 /* A POST whose answer the server does not keep: repeating it would do it twice. */
 int cli_send_once(struct cli *c, const char *path, const struct value *body,
                   const struct value **ret_v, struct err *e);
@@ -112,6 +115,8 @@ int cli_assignment(struct cli *c, const char *text, const struct value **ret_pat
 
 /* --- cmd_provider.c --- */
 /* Options FIELD=VALUE and FIELD=FILE (and "unset", where the verb has it) as `fields` of a body. */
+/* A secret goes to a file that nobody else may read (cmd_admin.c). */
+int cli_secret_save(struct cli *c, const char *file, const char *secret, struct err *e);
 int cli_fields_put(struct cli *c, struct value *body, const char *set, const char *set_file,
                    struct err *e);
 

@@ -1,4 +1,4 @@
-/* cmd_admin.c - workers, tokens, and what the programs say of themselves */
+/* cmd_admin.c - tokens, and what the programs say of themselves */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli_i.h"
 
@@ -8,14 +8,6 @@
 #include "cli/table_i.h"
 #include "sys/fs.h"
 
-static const struct field worker_columns[] = {
-    {"NAME", "name", SHOW_TEXT, 0},
-    {"RUNNING", "running", SHOW_TEXT, COLUMN_RIGHT},
-    {"CAPACITY", "capacity", SHOW_TEXT, COLUMN_RIGHT},
-    {"SEEN", "last_seen_ms", SHOW_MS, COLUMN_RIGHT},
-    {"JIGS", "jigs", SHOW_LIST, COLUMN_SHRINK},
-    {0},
-};
 static const struct field token_columns[] = {
     {"ID", "id", SHOW_TEXT, COLUMN_RIGHT},
     {"NAME", "name", SHOW_TEXT, COLUMN_SHRINK},
@@ -26,18 +18,13 @@ static const struct field token_columns[] = {
     {0},
 };
 
-int cmd_worker_list(struct cli *c, struct err *e)
-{
-    return cli_list(c, "/v1/workers", NULL, worker_columns, "name", "workers", e);
-}
-
 int cmd_token_list(struct cli *c, struct err *e)
 {
     return cli_list(c, "/v1/tokens", NULL, token_columns, "id", "tokens", e);
 }
 
 /* The secret goes to a file that nobody else may read, and nowhere else. */
-static int secret_save(struct cli *c, const char *file, const char *secret, struct err *e)
+int cli_secret_save(struct cli *c, const char *file, const char *secret, struct err *e)
 {
     const char *slash = strrchr(file, '/');
     int rc = 0;
@@ -68,7 +55,7 @@ int cmd_token_add(struct cli *c, struct err *e)
         return err_set(e, ERR_UNREACHABLE, "%s made a token but did not tell its secret",
                        http_base(c->http));
     if (file) {
-        if ((rc = secret_save(c, file, secret, e))) {
+        if ((rc = cli_secret_save(c, file, secret, e))) {
             err_hint(e, "the token exists: revoke it with `anneal token revoke %" PRId64 "`",
                      value_as_int(value_get(v, "id"), 0));
             return rc;

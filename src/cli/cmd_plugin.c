@@ -12,6 +12,7 @@ static const struct field plugin_columns[] = {
     {"TYPE", "type", SHOW_TEXT, 0},
     {"VERSION", "version", SHOW_TEXT, 0},
     {"SERVES", "served", SHOW_LIST, 0},
+    {"WORKERS", "holders", SHOW_LIST, 0},
     {"DESCRIPTION", "about", SHOW_TEXT, COLUMN_SHRINK},
     {0},
 };
@@ -31,6 +32,17 @@ static const struct field action_columns[] = {
     {"TIMEOUT", "timeout_ms", SHOW_MS, COLUMN_RIGHT},
     {0},
 };
+static const struct field resource_columns[] = {
+    {"KIND", "kind", SHOW_TEXT, 0},
+    {"FORMAT", "format", SHOW_TEXT, 0},
+    {"PERMISSIONS", "permissions", SHOW_TEXT, 0},
+    {0},
+};
+static const struct field holder_columns[] = {
+    {"WORKER", "name", SHOW_TEXT, 0},
+    {"VERSION", "version", SHOW_TEXT, 0},
+    {0},
+};
 static const struct field field_columns[] = {
     {"FIELD", "name", SHOW_TEXT, 0},
     {"BY", "by", SHOW_TEXT, 0},
@@ -41,16 +53,31 @@ static const struct field field_columns[] = {
     {0},
 };
 
+/* A worker by its name, with the version that it has if that is another. */
+static struct value *holder_text(struct cli *c, const struct value *plugin, const struct value *w)
+{
+    const char *name = value_as_text(value_get(w, "name"), "");
+    const char *has = value_as_text(value_get(w, "version"), "");
+    if (!strcmp(has, value_as_text(value_get(plugin, "version"), has)))
+        return value_text(&c->mem, name);
+    return value_text(&c->mem, arena_printf(&c->mem, "%s(%s)", name, has));
+}
+
 /* For the list: names of the types, and of one that cannot be used, why. */
 static const struct value *with_columns(struct cli *c, const struct value *v)
 {
     struct value *shown = value_map(&c->mem), *names = value_list(&c->mem);
+    struct value *holders = value_list(&c->mem);
     const struct value *types = value_get(v, "serves"), *fault = value_get(v, "fault");
+    const struct value *workers = value_get(v, "workers");
     for (uint32_t i = 0; i < v->n; i++)
         value_set(&c->mem, shown, v->members[i].key, &v->members[i].v);
     for (uint32_t i = 0; value_is(types, VALUE_LIST) && i < types->n; i++)
         value_add(&c->mem, names, value_get(&types->items[i], "name"));
     value_set(&c->mem, shown, "served", names);
+    for (uint32_t i = 0; value_is(workers, VALUE_LIST) && i < workers->n; i++)
+        value_add(&c->mem, holders, holder_text(c, v, &workers->items[i]));
+    value_set(&c->mem, shown, "holders", holders);
     value_put_text(&c->mem, shown, "about",
                    value_is(fault, VALUE_STRING)
                        ? arena_printf(&c->mem, "cannot be used: %s", fault->s)
@@ -81,11 +108,14 @@ int cmd_plugin_show(struct cli *c, struct err *e)
         return rc;
     const struct value *types = value_get(v, "serves");
     cli_print_section(c, "actions", value_get(v, "actions"), action_columns);
-    for (uint32_t i = 0; value_is(types, VALUE_LIST) && i < types->n; i++)
-        cli_print_section(c,
-                          arena_printf(&c->mem, "fields of %s",
-                                       value_as_text(value_get(&types->items[i], "name"), "")),
+    for (uint32_t i = 0; value_is(types, VALUE_LIST) && i < types->n; i++) {
+        const char *name = value_as_text(value_get(&types->items[i], "name"), "");
+        cli_print_section(c, arena_printf(&c->mem, "fields of %s", name),
                           value_get(&types->items[i], "fields"), field_columns);
+        cli_print_section(c, arena_printf(&c->mem, "resources of %s", name),
+                          value_get(&types->items[i], "resources"), resource_columns);
+    }
+    cli_print_section(c, "workers", value_get(v, "workers"), holder_columns);
     return 0;
 }
 

@@ -58,17 +58,35 @@ static int file_put(struct cli *c, struct value *fields, const char *text, struc
     return 0;
 }
 
+/* FIELD=VALUE as JSON or text; FIELD=@FILE as the text of a file, FIELD=@@TEXT for one that begins
+ * so.
+ */
+static int value_put(struct cli *c, struct value *fields, const char *text, struct err *e)
+{
+    const char *eq = strchr(text, '=');
+    const struct value *patch;
+    if (eq && eq != text && eq[1] == '@' && eq[2] != '@')
+        return file_put(c, fields,
+                        arena_printf(&c->mem, "%.*s%s", (int)(eq - text) + 1, text, eq + 2), e);
+    if (eq && eq != text && eq[1] == '@') {
+        value_set_str(&c->mem, fields, (struct str){text, (size_t)(eq - text)},
+                      value_str(&c->mem, str_of(eq + 2)));
+        return 0;
+    }
+    int rc = cli_assignment(c, text, &patch, e);
+    if (!rc)
+        value_set(&c->mem, fields, patch->members[0].key, &patch->members[0].v);
+    return rc;
+}
+
 int cli_fields_put(struct cli *c, struct value *body, const char *set, const char *set_file,
                    struct err *e)
 {
     struct value *fields = value_map(&c->mem);
     const char *text;
     int rc = 0;
-    for (size_t i = 0; !rc && (text = cli_option_at(c, set, i)); i++) {
-        const struct value *patch;
-        if (!(rc = cli_assignment(c, text, &patch, e)))
-            value_set(&c->mem, fields, patch->members[0].key, &patch->members[0].v);
-    }
+    for (size_t i = 0; !rc && (text = cli_option_at(c, set, i)); i++)
+        rc = value_put(c, fields, text, e);
     for (size_t i = 0; !rc && (text = cli_option_at(c, set_file, i)); i++)
         rc = file_put(c, fields, text, e);
     for (size_t i = 0;

@@ -139,6 +139,7 @@ static void offer_kind(struct completion *k, enum cli_kind kind, const char *wor
         [KIND_JIG] = {"/v1/jigs", "name"},
         [KIND_POOL] = {"/v1/pools", "name"},
         [KIND_PROVIDER] = {"/v1/providers", "name"},
+        [KIND_WORKER] = {"/v1/workers", "name"},
         [KIND_PLUGIN] = {"/v1/plugins", "name"},
         [KIND_TENANT] = {"/v1/tenants", "name"},
         [KIND_BARCLAMP] = {"/v1/barclamps", "name"},

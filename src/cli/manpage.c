@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "sys/daemon_args.h"
+#include "sys/worker_opts.h"
 #include "sys/fs.h"
 #include "sys/opts.h"
 
@@ -232,17 +233,51 @@ static void server_page(struct buf *b)
     see_also(b, "anneal(1), anneald.conf(5)");
 }
 
-static void settings_page(struct buf *b)
+static void worker_page(struct buf *b)
 {
-    head_put(b, "anneald.conf", "5", "settings of anneald");
+    head_put(b, "anneal-worker", "8", "a worker of Anneal on a machine of its own");
+    buf_puts(b, ".SH SYNOPSIS\n.nf\n");
+    for (unsigned i = 0; worker_form(i); i++) {
+        SCOPED_BUF(usage);
+        buf_printf(&usage, "anneal-worker %s", worker_form(i));
+        roff_line(b, ".B", usage.data);
+    }
+    buf_puts(b, ".fi\n.SH DESCRIPTION\n");
+    roff_line(b, "",
+              "anneal-worker takes tasks from anneald(8) and runs them, on nodes over ssh or on "
+              "its own machine.  It joins once, with a token of `anneal worker token`; the "
+              "credential that it gets is kept in its state directory.  What it cannot tell the "
+              "server is kept there too, and told later.  SIGTERM drains it; a second one ends "
+              "it at once.");
+    buf_puts(b, ".SH OPTIONS\n");
+    for (int a = 0; a < WORKER_ARG_COUNT; a++) {
+        const struct worker_arg_info *o = worker_arg_info((enum worker_arg)a);
+        SCOPED_BUF(name);
+        buf_printf(&name, "--%s%s%s", o->name, *o->value ? " " : "", o->value);
+        items_begin(b, name.data);
+        sentence_put(b, o->help);
+    }
+    see_also(b, "anneal-worker(1), anneal-worker.conf(5), anneald(8)");
+}
+
+static void settings_page(struct buf *b, const char *program, const struct opts_info *infos,
+                          size_t n)
+{
+    SCOPED_BUF(title);
+    SCOPED_BUF(about);
+    SCOPED_BUF(see);
+    buf_printf(&title, "%s.conf", program);
+    buf_printf(&about, "settings of %s", program);
+    buf_printf(&see, "%s(8), anneal(1)", program);
+    head_put(b, title.data, "5", about.data);
     buf_puts(b, ".SH DESCRIPTION\n");
     roff_line(b, "",
               "A YAML map of keys and values.  Every key has a default; an empty file is "
               "valid.  A key that does not exist is refused.  Durations are written 250ms, "
               "10s, 5m, 2h or 30d, sizes 64KiB, 8MiB or 4GiB.");
     buf_puts(b, ".SH SETTINGS\n");
-    for (int k = 0; k < OPTS_KEY_COUNT; k++) {
-        const struct opts_info *o = opts_info((enum opts_key)k);
+    for (size_t k = 0; k < n; k++) {
+        const struct opts_info *o = &infos[k];
         items_begin(b, o->name);
         sentence_put(b, o->help);
         choices_put(b, *o->choices ? o->choices : NULL);
@@ -251,7 +286,7 @@ static void settings_page(struct buf *b)
                    *o->def ? o->def : "empty");
         roff_line(b, "", rest.data);
     }
-    see_also(b, "anneald(8), anneal(1)");
+    see_also(b, see.data);
 }
 
 /* The page called so ("anneal-node.1"); false if there is none. */
@@ -262,7 +297,11 @@ static bool page_write(struct buf *b, const char *page)
     } else if (!strcmp(page, "anneald.8")) {
         server_page(b);
     } else if (!strcmp(page, "anneald.conf.5")) {
-        settings_page(b);
+        settings_page(b, "anneald", opts_info((enum opts_key)0), OPTS_KEY_COUNT);
+    } else if (!strcmp(page, "anneal-worker.8")) {
+        worker_page(b);
+    } else if (!strcmp(page, "anneal-worker.conf.5")) {
+        settings_page(b, "anneal-worker", worker_opts_table()->infos, worker_opts_table()->n);
     } else {
         for (const struct cli_noun *n = cli_nouns; n->name; n++) {
             char name[64];
@@ -280,7 +319,8 @@ static bool page_write(struct buf *b, const char *page)
 /* Names of all pages, one after the other. */
 static const char *page_name(struct cli *c, size_t i)
 {
-    static const char *const fixed[] = {"anneal.1", "anneald.8", "anneald.conf.5"};
+    static const char *const fixed[] = {"anneal.1", "anneald.8", "anneald.conf.5",
+                                        "anneal-worker.8", "anneal-worker.conf.5"};
     if (i < sizeof fixed / sizeof *fixed)
         return fixed[i];
     i -= sizeof fixed / sizeof *fixed;

@@ -11,6 +11,7 @@
 #include "cli/verbs_plugin_i.h"
 #include "cli/verbs_tenant_i.h"
 #include "cli/verbs_row_i.h"
+#include "cli/verbs_worker_i.h"
 
 /* One argument a line reads better than filled lines. */
 /* clang-format off */
@@ -557,9 +558,7 @@ const struct cli_verb cli_verbs[] = {
      .examples = "anneal import fuel ./fuel-library ./catalog\n"
                  "anneal import fuel ./fuel-library ./catalog --limit-circles"},
 
-    {"worker", "list", "list workers", cmd_worker_list, S,
-     .routes = "GET /v1/workers",
-     .opts = OPTS(LIMIT)},
+    WORKER_ROWS,
     TENANT_ROWS,
     {"token", "list", "list tokens", cmd_token_list, S,
      .routes = "GET /v1/tokens",

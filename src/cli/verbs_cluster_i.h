@@ -41,7 +41,8 @@ static const char cluster_states[] = "pending|active|incomplete|inconsistent|del
 
 #define FIELDS \
     MANY("field", "FIELD=VALUE", KIND_TEXT, \
-         "what the provider asks for (see `anneal plugin show`); may be repeated"), \
+         "what the provider asks for (see `anneal plugin show`), or @FILE that has it; may be " \
+         "repeated"), \
     MANY("field-file", "FIELD=FILE", KIND_TEXT, \
          "the same, the text being in a file (- is standard input): for what is secret")
 
@@ -86,28 +87,28 @@ static const char cluster_states[] = "pending|active|incomplete|inconsistent|del
     {"cluster", "expand", "give a cluster more nodes", cmd_cluster_expand, W, \
      .routes = OPERATE_ROUTE, \
      .args = {A_CLUSTER}, \
-     .opts = OPTS(RESIZE("more"), STEPS, DRY_RUN, QUEUE, URGENCY), \
+     .opts = OPTS(RESIZE("more"), STEPS, FIELDS, DRY_RUN, QUEUE, URGENCY), \
      .about = "What the nodes have that are there already stays as it is.", \
      .examples = "anneal cluster expand shop --by 2 --dry-run\n" \
                  "anneal cluster expand shop --to 8 --wait"}, \
     {"cluster", "shrink", "take nodes from a cluster", cmd_cluster_shrink, W, \
      .routes = DESTROY_ROUTES, \
      .args = {A_CLUSTER}, \
-     .opts = OPTS(RESIZE("fewer"), STEPS, DRY_RUN, QUEUE, URGENCY, YES, REV), \
+     .opts = OPTS(RESIZE("fewer"), STEPS, FIELDS, DRY_RUN, QUEUE, URGENCY, YES, REV), \
      .about = "Dead nodes go first, then those in error, then those with the highest numbers; " \
               "the rules of the template hold for what is left.  " ASKS, \
      .examples = "anneal cluster shrink shop --by 1 --dry-run"}, \
     {"cluster", "add-service", "put more services on a cluster", cmd_cluster_add_service, W, \
      .routes = OPERATE_ROUTE, \
      .args = {A_CLUSTER, A_SERVICES}, \
-     .opts = OPTS(STEPS, DRY_RUN, QUEUE, URGENCY), \
+     .opts = OPTS(STEPS, FIELDS, DRY_RUN, QUEUE, URGENCY), \
      .about = "They go on nodes that are there, as the rules of the template allow; no other " \
               "service moves.", \
      .examples = "anneal cluster add-service shop metrics --wait"}, \
     {"cluster", "remove-service", "take services off a cluster", cmd_cluster_remove_service, W, \
      .routes = DESTROY_ROUTES, \
      .args = {A_CLUSTER, A_SERVICES}, \
-     .opts = OPTS(STEPS, DRY_RUN, QUEUE, URGENCY, YES, REV), \
+     .opts = OPTS(STEPS, FIELDS, DRY_RUN, QUEUE, URGENCY, YES, REV), \
      .about = "By their stop and remove actions.  Refused while a service that stays requires " \
               "them.  " ASKS, \
      .examples = "anneal cluster remove-service shop metrics"}, \
@@ -116,7 +117,7 @@ static const char cluster_states[] = "pending|active|incomplete|inconsistent|del
      .args = {A_CLUSTER}, \
      .opts = OPTS(CONFIG("what there is"), SERVICES, \
                   FLAG("restart", 0, "stop them before and start them again after it"), IN_TURN, \
-                  DRY_RUN, QUEUE, URGENCY), \
+                  FIELDS, DRY_RUN, QUEUE, URGENCY), \
      .about = "Runs the configure action, of all services unless some are named.  Without " \
               "--config and --set the configuration stays, and is only applied again.", \
      .examples = "anneal cluster configure shop --set web.threads=16 --services web --restart " \
@@ -124,19 +125,19 @@ static const char cluster_states[] = "pending|active|incomplete|inconsistent|del
     {"cluster", "start", "start services of a cluster", cmd_cluster_operate, W, \
      .routes = OPERATE_ROUTE, \
      .args = {A_CLUSTER}, \
-     .opts = OPTS(SERVICES, DRY_RUN, QUEUE, URGENCY), \
+     .opts = OPTS(SERVICES, FIELDS, DRY_RUN, QUEUE, URGENCY), \
      .about = "All of them, or those that are named and all that they depend on, on whatever " \
               "node."}, \
     {"cluster", "stop", "stop services of a cluster", cmd_cluster_operate, W, \
      .routes = OPERATE_ROUTE, \
      .args = {A_CLUSTER}, \
-     .opts = OPTS(SERVICES, DRY_RUN, QUEUE, URGENCY), \
+     .opts = OPTS(SERVICES, FIELDS, DRY_RUN, QUEUE, URGENCY), \
      .about = "All of them, or those that are named and all that depend on them.  They stay " \
               "stopped, also after a reboot, until they are started."}, \
     {"cluster", "restart", "restart services of a cluster", cmd_cluster_operate, W, \
      .routes = OPERATE_ROUTE, \
      .args = {A_CLUSTER}, \
-     .opts = OPTS(SERVICES, IN_TURN, DRY_RUN, QUEUE, URGENCY), \
+     .opts = OPTS(SERVICES, IN_TURN, FIELDS, DRY_RUN, QUEUE, URGENCY), \
      .about = "What depends on them goes down before and comes up after them.  With --in-turn " \
               "they restart a few nodes at a time, as their strategy says, and nobody is taken " \
               "along.", \
@@ -146,27 +147,27 @@ static const char cluster_states[] = "pending|active|incomplete|inconsistent|del
      .args = {A_CLUSTER}, \
      .opts = OPTS(OPT("template", "NAME", KIND_TEXT, \
                       "another template (default: its own, as it is now)"), \
-                  IN_TURN, STEPS, DRY_RUN, QUEUE, URGENCY), \
+                  IN_TURN, STEPS, FIELDS, DRY_RUN, QUEUE, URGENCY), \
      .about = "Services whose definition has changed run their upgrade action, or stop, install, " \
               "configure and start."}, \
     {"cluster", "rollback", "bring a cluster back to what it was", cmd_cluster_rollback, W, \
      .routes = DESTROY_ROUTES, \
      .args = {A_CLUSTER, \
               {"REVISION", KIND_NUMBER, ARG_POSITIVE, "a number of its history", NULL}}, \
-     .opts = OPTS(DRY_RUN, QUEUE, URGENCY, YES, REV), \
+     .opts = OPTS(FIELDS, DRY_RUN, QUEUE, URGENCY, YES, REV), \
      .about = "Its layout, configuration and definitions as they were wanted then.  Nodes that " \
               "are no more are made anew, those that came since are given up.  " ASKS, \
      .examples = "anneal cluster history shop\nanneal cluster rollback shop 2 --dry-run"}, \
     {"cluster", "act", "run an action of its services", cmd_cluster_act, W, \
      .routes = OPERATE_ROUTE, \
      .args = {A_CLUSTER, {"ACTION", KIND_TEXT, 0, "an action that services have", NULL}}, \
-     .opts = OPTS(SERVICES, DRY_RUN, QUEUE, URGENCY), \
+     .opts = OPTS(SERVICES, FIELDS, DRY_RUN, QUEUE, URGENCY), \
      .about = "On every node, of all services that have it or of those that are named.", \
      .examples = "anneal cluster act shop backup --services database --wait"}, \
     {"cluster", "delete", "delete a cluster and its machines", cmd_cluster_delete, W, \
      .routes = DESTROY_ROUTES, \
      .args = {A_CLUSTER}, \
-     .opts = OPTS(DRY_RUN, QUEUE, URGENCY, YES, REV), \
+     .opts = OPTS(FIELDS, DRY_RUN, QUEUE, URGENCY, YES, REV), \
      .about = ASKS, \
      .examples = "anneal cluster delete shop --yes --wait"}, \
     {"cluster", "lease", "say how long a cluster is lent from now on", cmd_cluster_lease, S, \

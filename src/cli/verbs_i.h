@@ -35,6 +35,7 @@ enum cli_kind {
     KIND_JIG,
     KIND_POOL,
     KIND_PROVIDER,
+    KIND_WORKER,
     KIND_PLUGIN,
     KIND_TENANT,
     KIND_BARCLAMP,
@@ -164,6 +165,13 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(plugin_list)                                                                                 \
     X(plugin_show)                                                                                 \
     X(plugin_check)                                                                                \
+    X(resource_list)                                                                               \
+    X(resource_show)                                                                               \
+    X(resource_upload)                                                                             \
+    X(resource_stage)                                                                              \
+    X(resource_recall)                                                                             \
+    X(resource_sync)                                                                               \
+    X(resource_delete)                                                                             \
     X(pool_set)                                                                                    \
     X(deployment_list)                                                                             \
     X(deployment_show)                                                                             \
@@ -222,6 +230,11 @@ int verbs_unknown_option(const struct cli_verb *v, const char *option, struct er
     X(task_attempts)                                                                               \
     X(task_log)                                                                                    \
     X(worker_list)                                                                                 \
+    X(worker_show)                                                                                 \
+    X(worker_token)                                                                                \
+    X(worker_drain)                                                                                \
+    X(worker_undrain)                                                                              \
+    X(worker_remove)                                                                               \
     X(tenant_list)                                                                                 \
     X(tenant_show)                                                                                 \
     X(tenant_add)                                                                                  \

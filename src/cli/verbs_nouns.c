@@ -19,6 +19,7 @@ const struct cli_noun cli_nouns[] = {
     {"worker", "who runs tasks", "Work"},
     {"pool", "limits on what runs at once", "Work"},
     {"plugin", "programs that make machines, install and switch", "The catalog"},
+    {"resource", "what plugins work with: files and archives, in versions", "The catalog"},
     {"catalog", "what can be run", "The catalog"},
     {"barclamp", "packages of roles", "The catalog"},
     {"role", "what a node can be", "The catalog"},
@@ -41,7 +42,8 @@ const struct cli_noun cli_nouns[] = {
 };
 
 const struct cli_opt cli_globals[] = {
-    {"server", "URL", KIND_TEXT, 0, 0, "address of the server (default http://127.0.0.1:7480)",
+    {"server", "URL", KIND_TEXT, 0, 0,
+        "address of the server (default http://127.0.0.1:7480); URL#FINGERPRINT pins its key",
         NULL},
     {"token-file", "FILE", KIND_FILE, 0, 0, "file that holds the token", NULL},
     {"cacert", "FILE", KIND_FILE, 0, 0, "authority that signed the server's certificate (PEM)",
@@ -63,6 +65,7 @@ const struct cli_opt cli_globals[] = {
 
 const struct cli_variable cli_variables[] = {
     {"ANNEAL_SERVER", "address of the server, as --server"},
+    {"ANNEAL_CACERT", "authority that signed the server's certificate, as --cacert"},
     {"ANNEAL_TOKEN", "the token itself"},
     {"ANNEAL_TOKEN_FILE", "file that holds the token, as --token-file"},
     {"NO_COLOR", "no colour if set and not empty"},

@@ -8,6 +8,8 @@
 /* One argument a line reads better than filled lines. */
 /* clang-format off */
 #define A_PROVIDER {"NAME", KIND_PROVIDER, 0, "name of a provider", NULL}
+#define A_RESOURCE \
+    {"RESOURCE", KIND_TEXT, 0, "[[TYPE/]KIND/]NAME[@VERSION]", NULL}
 #define PROVIDER_ROUTES "GET /v1/providers/{provider}, PUT /v1/providers/{provider}"
 #define PROVIDER_FIELDS \
     MANY("set", "FIELD=VALUE", KIND_TEXT, "a field: a JSON value or plain text; may be repeated"), \
@@ -55,7 +57,41 @@
      .args = {{"DIR", KIND_FILE, 0, "its directory, with plugin.yaml, perhaps tests.yaml", NULL}}, \
      .about = "Runs the plugin with nonsense, with the calls of tests.yaml, twice with the same " \
               "key, and ends it; looks for secrets in all that it said.  Needs no server.", \
-     .examples = "anneal plugin check examples/plugins/dirs"}
+     .examples = "anneal plugin check examples/plugins/dirs"}, \
+    {"resource", "list", "list versions of resources", cmd_resource_list, S, \
+     .routes = "GET /v1/resources", \
+     .opts = OPTS(OPT("type", "TYPE", KIND_TEXT, "of this type of plugin"), \
+                  OPT("kind", "KIND", KIND_TEXT, "of this kind"), \
+                  OPT("name", "NAME", KIND_TEXT, "of this name"), \
+                  {"state", "STATE", KIND_WORD, 0, 0, "in this state", \
+                   "inactive|staged|active|recalled"}, LIMIT)}, \
+    {"resource", "show", "show the versions of a resource, or one of them", cmd_resource_show, S, \
+     .routes = "GET /v1/resources, GET /v1/resources/{id}", \
+     .args = {A_RESOURCE}}, \
+    {"resource", "upload", "upload a file: a new version, inactive", cmd_resource_upload, S, \
+     .routes = "GET /v1/contents/{digest}, POST /v1/contents/{digest}, POST /v1/resources", \
+     .args = {{"TYPE/KIND", KIND_TEXT, 0, "type of plugin, and kind that it declares", NULL}, \
+              {"NAME", KIND_TEXT, 0, "its name", NULL}, \
+              {"FILE", KIND_FILE, 0, "its content", NULL}}, \
+     .about = "An upload that was interrupted goes on where it was.  A content that the newest " \
+              "version has already makes no other one.", \
+     .examples = "anneal resource upload dirs/images debian debian-12.tar.gz"}, \
+    {"resource", "stage", "let a version be active at the next sync", cmd_resource_stage, S, \
+     .routes = "GET /v1/resources, POST /v1/resources/{id}/stage", \
+     .args = {A_RESOURCE}, \
+     .about = "Without a version: the newest.  The one that is active is recalled."}, \
+    {"resource", "recall", "let a version be inactive at the next sync", cmd_resource_recall, S, \
+     .routes = "GET /v1/resources, POST /v1/resources/{id}/recall", \
+     .args = {A_RESOURCE}, \
+     .about = "Without a version: the one that is staged, else the one that is active."}, \
+    {"resource", "sync", "make staged versions active, recalled ones inactive", \
+     cmd_resource_sync, S, \
+     .routes = "POST /v1/resource-sync", \
+     .about = "All of them at once, or none.  Tasks that run keep what they have."}, \
+    {"resource", "delete", "delete a version that is inactive", cmd_resource_delete, S, \
+     .routes = "GET /v1/resources, DELETE /v1/resources/{id}", \
+     .args = {A_RESOURCE}, \
+     .opts = OPTS(FLAG("yes", 'y', "do not ask"), REV)}
 /* clang-format on */
 
 #endif

@@ -131,6 +131,10 @@ int http_new(const struct http_options *o, struct http **ret_h, struct err *e)
             return err_hint(e, "use https://, or an ssh tunnel to the server's loopback address");
         }
     }
+    if (o->pin && *o->pin && (rc = http_pin_parse(o->pin, h->pin, e)))
+        return rc;
+    if (h->pin[0] && !h->tls)
+        return err_set(e, ERR_INVALID, "a fingerprint belongs to https://, not to %s", h->base);
     h->cacert = dup_or_null(o->cacert);
     h->token = dup_or_null(o->token.s);
     h->agent = xstrdup(o->agent ? o->agent : "anneal");

@@ -30,6 +30,8 @@ typedef void http_trace_f(void *arg, const char *line);
 struct http_options {
     const char *base;     /* "https://host:port" */
     const char *cacert;   /* PEM file of the authority to trust; NULL: the system's */
+    const char *pin;      /* SHA-256 of the server's public key, hex: it alone is trusted; NULL */
+    bool any_name;        /* the authority signs for this server only: names do not matter */
     struct secret token;  /* sent as bearer; .s == NULL: none */
     const char *agent;    /* User-Agent; NULL: "anneal" */
     const char *if_down;  /* hint of ERR_UNREACHABLE, "" or NULL for none */
@@ -61,6 +63,7 @@ struct http_request {
     const char *method;       /* "GET" ... */
     const char *path;         /* from the root, encoded, with its query */
     const struct value *body; /* sent as JSON; NULL: none */
+    struct str text;          /* JSON already, sent as it is instead; borrowed until the end */
     const char *if_match;     /* a revision without quotes, or "*"; NULL: none */
     const char *accept;       /* NULL: application/json */
     uint32_t timeout_ms;      /* 0: the client's */
@@ -91,6 +94,27 @@ static inline void http_stream_scope_end(struct http_stream **s)
 {
     http_stream_free(*s);
 }
+
+/* Calls that do not block: on a loop, each told when it has landed.  The client is theirs from now
+ * on, and freed with them.  Connections are kept and used again. */
+struct loop;
+struct http_air;
+struct http_air *http_air_new(struct http *h, struct loop *l);
+void http_air_free(struct http_air *a); /* what is in the air is forgotten */
+struct http_landing {
+    int failure; /* 0, or -code with err set */
+    struct err err;
+    uint32_t status; /* 0: nobody answered */
+    struct str body; /* valid during the call only */
+};
+/* On the loop, once; the flight is over.  It may start others. */
+typedef void http_landed_f(void *arg, const struct http_landing *l);
+struct http_flight;
+/* A POST of JSON text, which becomes the flight's.  libcurl may send it twice if a kept connection
+ * breaks: only for what does not mind.  NULL with e set. */
+struct http_flight *http_fly(struct http_air *a, const char *path, struct buf *text,
+                             uint32_t timeout_ms, http_landed_f *fn, void *arg, struct err *e);
+void http_flight_cancel(struct http_flight *f); /* it lands nowhere */
 
 /* A text that is brought to an address of somebody else: one POST, no repetition, no redirect, no
  * credentials of ours.  Blocks; on any thread. */

@@ -16,9 +16,13 @@
         (void)opt_rc_;                                                                             \
     } while (0)
 
+enum { HTTP_PIN_TEXT = 64 };
+int http_pin_parse(const char *hex, char ret_pin[HTTP_PIN_TEXT], struct err *e);
+
 struct http {
     CURLM *multi;
     char *base, *cacert, *token, *agent, *if_down;
+    char pin[HTTP_PIN_TEXT]; /* as libcurl wants it; "": none */
     bool loopback, tls;
     struct http_options o; /* numbers with defaults filled in; its texts are not used */
 };

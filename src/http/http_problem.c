@@ -68,6 +68,10 @@ int http_transport_error(const struct http_exchange *x, struct err *e)
     case CURLE_PEER_FAILED_VERIFICATION:
         err_set(e, ERR_UNREACHABLE, "the certificate of %s is not trusted: %s", base, x->why);
         return err_hint(e, "name the authority that signed it with --cacert FILE");
+    case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+        err_set(e, ERR_UNREACHABLE, "%s is not the server of that fingerprint", base);
+        return err_hint(e, "somebody else answers there, or its key was made anew: ask for "
+                           "another fingerprint");
     case CURLE_SSL_CACERT_BADFILE:
         return err_set(e, ERR_INVALID, "the CA certificate %s cannot be used: %s", x->h->cacert,
                        x->why);

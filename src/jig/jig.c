@@ -4,8 +4,10 @@
 
 #include "jig/jig_i.h"
 
-static const struct jig *const jigs[] = {&jig_callback, &jig_master_shell, &jig_noop, &jig_plugin,
-                                         &jig_script,   &jig_shell,        &jig_test, &jig_upload};
+static const struct jig *const jigs[] = {
+    &jig_callback, &jig_copy_files, &jig_master_shell, &jig_noop,   &jig_plugin,
+    &jig_puppet,   &jig_reboot,     &jig_rsync,        &jig_script, &jig_shell,
+    &jig_test,     &jig_upload,     &jig_upload_files};
 
 const struct jig *jig_at(size_t i)
 {

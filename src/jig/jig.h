@@ -5,13 +5,18 @@
  * explicit table in jig.c.  To add a jig: one file with a struct jig, one line in that table.
  *
  *   callback  tells params.url what happened: a signed POST of params.body
+ *   copy_files  writes files of the worker's machine to params.files[].dst on the node
  *   noop    answers ok at once; params.returns is returned
  *   master_shell  as shell, but always on the worker's machine
  *   plugin  asks the plugin that params.action and params.type are for (docs/rfc/10-plugins.md)
+ *   puppet  applies params.manifest on the node
+ *   reboot  boots the node and is done when it is up again
+ *   rsync   makes params.dst on the node what params.src is here
  *   shell   runs params.command, or params.script by /bin/sh, on the node
  *   script  runs the program params.file with params.args on the node
  *   test    does what its parameters say, in no process: sleeps, fails, asks to be asked again
  *   upload_file  writes params.data to params.path on the node, whole or not at all
+ *   upload_files  the same for the texts of params.files
  *
  * What a program of shell and script gets and may answer is in jig_shell.c.
  */
@@ -43,6 +48,13 @@ struct task_request {
     /* Of one run: what it starts one after the other, from 0.  A jig may start JIG_RUN_STEPS, this
      * one and those behind it. */
     uint32_t step;
+    uint32_t part; /* which of the jig's own steps on the node, from 0 */
+};
+struct jig_route {            /* how ssh reaches the node of a task; texts in the caller's arena */
+    const char *address;      /* what ssh is to be given as the host; NULL: it is this machine */
+    struct str config, known; /* an ssh configuration, and the host keys for the path it names */
+    const char *agent;        /* the socket of one, if its keys may be used; NULL: they may not */
+    bool sudo;                /* what runs there runs by sudo -n */
 };
 struct jig_env { /* what a jig may use; supplied by the worker, lives as long as the run */
     struct loop *loop;
@@ -50,6 +62,11 @@ struct jig_env { /* what a jig may use; supplied by the worker, lives as long as
     const char *runner;  /* path of the anneal-runner program */
     size_t max_output_bytes;
     struct jig_plugins *plugins; /* NULL: this worker has none */
+    /* For programs of this machine that use ssh themselves.  NULL: every node is this machine. */
+    int (*route)(void *ctx, const char *known_path, struct arena *mem, struct jig_route *ret_r,
+                 struct err *e);
+    /* There were no host keys, and this is in the file now. */
+    void (*learned)(void *ctx, struct str known);
     void (*log)(void *ctx, int stream, const char *p, size_t n);
     /* Exactly once per successful start, perhaps within it.  The run stays until free(). */
     void (*finish)(void *ctx, const struct jig_result *r);
@@ -74,9 +91,16 @@ struct jig {
     bool tells; /* a no-op is started as well: start() looks at msg->no_op, changes nothing and
                  * returns nothing */
     /* Jigs that act on the node of their task have these two; start() is for the case that the node
-     * is the worker's own machine.  What to run there, its texts in `mem`; the run's identity and
-     * limits are filled in by others. */
+     * is the worker's own machine.  What to run there for this part, its texts in `mem`; the run's
+     * identity and limits are filled in by others.  A part above 0 is what next() said, asked for
+     * again because it was lost on the way. */
     int (*step)(const struct task_request *req, struct arena *mem, struct reach_step *ret_s,
+                struct err *e);
+    /* It was run to its end: is there something to run behind it?  1 with that in ret_s, to be
+     * judged with req->part one higher; 0: no, and judge() is asked.  At most JIG_RUN_STEPS parts.
+     * NULL: never. */
+    int (*next)(const struct jig_env *env, const struct task_request *req,
+                const struct reach_end *end, struct arena *mem, struct reach_step *ret_s,
                 struct err *e);
     /* It was run to its end: what that means.  `mem` holds ret_r->returns. */
     void (*judge)(const struct task_request *req, const struct reach_end *end,
@@ -93,6 +117,8 @@ const struct jig *jig_at(size_t i);
 struct jig_plugins;
 struct jig_plugins *jig_plugins_new(const char *path);
 void jig_plugins_free(struct jig_plugins *p); /* NULL: nothing */
+/* Those that can be used, as JSON text [{name, type, version, serves: [type]}]; NULL: none. */
+void jig_plugins_tell(struct jig_plugins *p, struct buf *b);
 /* For the text of a failure: the last line written that is not blank. */
 struct jig_line {
     char now[160], last[160];
@@ -104,5 +130,7 @@ const char *jig_line_last(struct jig_line *l);
 /* Directories in run_dir that must exist: lock files stay over restarts, scratch files do not. */
 #define JIG_LOCK_DIR    "locks"
 #define JIG_SCRATCH_DIR "scratch"
+/* Contents of resources, by resource_file_name(); the worker sees that they are there. */
+#define JIG_RESOURCE_DIR "resources"
 
 #endif

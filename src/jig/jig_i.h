@@ -5,14 +5,16 @@
 
 #include "jig/jig.h"
 
-extern const struct jig jig_callback, jig_master_shell, jig_noop, jig_plugin, jig_script, jig_shell,
-    jig_test, jig_upload;
+extern const struct jig jig_callback, jig_copy_files, jig_master_shell, jig_noop, jig_plugin,
+    jig_puppet, jig_reboot, jig_rsync, jig_script, jig_shell, jig_test, jig_upload,
+    jig_upload_files;
 
 enum jig_param_type {
     PARAM_STRING,
     PARAM_STRINGS,
     PARAM_STRING_MAP,
     PARAM_MAP,
+    PARAM_MAPS, /* a list of maps */
     PARAM_UINT,
     PARAM_BOOL
 };

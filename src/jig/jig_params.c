@@ -61,6 +61,14 @@ static int check_string_map(const char *name, const struct value *v, struct err 
     return rc;
 }
 
+static int check_maps(const char *name, const struct value *v, struct err *e)
+{
+    int rc = v->kind == VALUE_LIST ? 0 : bad_type(name, v, "a list of maps", e);
+    for (uint32_t i = 0; rc == 0 && i < v->n; i++)
+        rc = v->items[i].kind == VALUE_MAP ? 0 : bad_type(name, &v->items[i], "a list of maps", e);
+    return rc;
+}
+
 static int check_param(const struct jig_param *p, const struct value *v, struct err *e)
 {
     switch (p->type) {
@@ -68,6 +76,7 @@ static int check_param(const struct jig_param *p, const struct value *v, struct 
     case PARAM_STRINGS: return check_strings(p->name, v, e);
     case PARAM_STRING_MAP: return check_string_map(p->name, v, e);
     case PARAM_MAP: return v->kind == VALUE_MAP ? 0 : bad_type(p->name, v, "a map", e);
+    case PARAM_MAPS: return check_maps(p->name, v, e);
     case PARAM_BOOL: return v->kind == VALUE_BOOL ? 0 : bad_type(p->name, v, "true or false", e);
     case PARAM_UINT: break;
     }

@@ -247,7 +247,7 @@ static int call_spawn(struct jig_run *run, struct err *e)
     program_words_runner(&argv, &mem, run->env, run->lock_path, run->req, step);
     vec_push(&argv, run->call.program);
     vec_push(&argv, NULL);
-    program_words_env(&envp, &mem, run->req, NULL);
+    program_words_env(&envp, &mem, run->req);
     vec_push(&envp, NULL);
     plugin_call_input(&input, &run->call, run->req, action_of(run), m->no_op);
     struct proc_spec spec = {
@@ -312,7 +312,8 @@ static int plugin_start(const struct jig_env *env, const struct task_request *re
     run->lock_path = program_lock_path(env, req->msg->task);
     run->kill_timer = loop_timer_new(env->loop, on_grace_over, run);
     run->late_timer = loop_timer_new(env->loop, on_late, run);
-    int rc = plugin_call_make(&run->call, &run->mem, jig_plugins_now(env->plugins), req, e);
+    int rc = plugin_call_make(&run->call, &run->mem, jig_plugins_now(env->plugins), env->run_dir,
+                              req, e);
     if (rc < 0) {
         plugin_free(run);
         return rc;

@@ -6,6 +6,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "jig/plugin_i.h"
 #include "sys/dirscan.h"
 
@@ -44,4 +45,28 @@ const struct plugins *jig_plugins_now(struct jig_plugins *p)
     }
     p->all = plugins_read(&p->mem, texts, p->scan.at.n);
     return p->all;
+}
+
+void jig_plugins_tell(struct jig_plugins *p, struct buf *b)
+{
+    const struct plugins *all = p ? jig_plugins_now(p) : NULL;
+    struct jsonw w;
+    jsonw_init(&w, b);
+    jsonw_list(&w);
+    for (uint32_t i = 0; all && i < all->n; i++) {
+        jsonw_map(&w);
+        jsonw_key(&w, "name");
+        jsonw_str(&w, all->at[i]->name);
+        jsonw_key(&w, "type");
+        jsonw_text(&w, plugin_kind_name(all->at[i]->kind));
+        jsonw_key(&w, "version");
+        jsonw_str(&w, all->at[i]->version);
+        jsonw_key(&w, "serves");
+        jsonw_list(&w);
+        for (uint32_t k = 0; k < all->at[i]->n_types; k++)
+            jsonw_str(&w, all->at[i]->types[k].name);
+        jsonw_end(&w);
+        jsonw_end(&w);
+    }
+    jsonw_end(&w);
 }

@@ -7,6 +7,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
 #include "jig/plugin_i.h"
+#include "plugin/plugin_versions.h"
 
 static const char *keep(struct arena *mem, struct str s)
 {
@@ -32,14 +33,43 @@ static struct str first_of(struct str a, struct str b)
     return a.n ? a : b;
 }
 
+/* Where the contents are: the worker has seen to it that they are there. */
+static int resources_place(struct arena *mem, const char *run_dir, struct str text,
+                           const struct value **ret, struct err *e)
+{
+    const struct resource_named *all;
+    uint32_t n;
+    int rc = text.n ? resources_read(mem, text, &all, &n, e) : 0;
+    if (rc < 0 || !text.n)
+        return rc;
+    struct value *kinds = value_map(mem);
+    for (uint32_t i = 0; i < n; i++) {
+        char file[RESOURCE_FILE_BYTES];
+        const char *kind = keep(mem, all[i].kind);
+        struct value *one = value_map(mem), *names = value_map(mem);
+        const struct value *others = value_get(kinds, kind);
+        resource_file_name(&all[i], file);
+        value_put_text(mem, one, "path",
+                       arena_printf(mem, "%s/" JIG_RESOURCE_DIR "/%s", run_dir, file));
+        value_put_int(mem, one, "version", all[i].version);
+        for (uint32_t k = 0; others && k < others->n; k++)
+            value_set(mem, names, others->members[k].key, &others->members[k].v);
+        value_set(mem, names, keep(mem, all[i].name), one);
+        value_set(mem, kinds, kind, names);
+    }
+    *ret = kinds;
+    return 0;
+}
+
 int plugin_call_make(struct plugin_call *c, struct arena *mem, const struct plugins *all,
-                     const struct task_request *req, struct err *e)
+                     const char *run_dir, const struct task_request *req, struct err *e)
 {
     const struct taskmsg *m = req->msg;
-    const struct value *said = NULL, *secrets = NULL;
+    const struct value *said = NULL, *secrets = NULL, *resources = NULL;
     struct plugin_match found;
     int rc = parse(mem, m->fields, "fields", &said, e);
-    if (rc < 0 || (rc = parse(mem, m->secrets, "secrets", &secrets, e)) < 0)
+    if (rc < 0 || (rc = parse(mem, m->secrets, "secrets", &secrets, e)) < 0 ||
+        (rc = resources_place(mem, run_dir, m->resources, &resources, e)) < 0)
         return rc;
     struct plugin_ask ask = {
         .plugin = value_as_str(value_get(req->params, "plugin")),
@@ -64,7 +94,8 @@ int plugin_call_make(struct plugin_call *c, struct arena *mem, const struct plug
         .can_dry_run = p->dry_run,
         .defaults = found.type ? value_copy(mem, plugin_fields_defaults(mem, found.type)) : NULL,
         .fields = value_get(said, "fields"),
-        .secrets = secrets};
+        .secrets = secrets,
+        .resources = resources};
     return 0;
 }
 
@@ -90,6 +121,10 @@ void plugin_call_input(struct buf *b, const struct plugin_call *c, const struct 
     put_key(b, "key", req->msg->key);
     buf_printf(b, ",\"dry_run\":%s,\"fields\":", dry_run ? "true" : "false");
     json_write_canonical(b, fields);
+    if (c->resources) {
+        buf_puts(b, ",\"resources\":");
+        json_write_canonical(b, c->resources);
+    }
     buf_puts(b, ",\"params\":");
     program_input_raw(b, req->msg->params);
     buf_puts(b, ",\"data\":");

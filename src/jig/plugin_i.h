@@ -20,13 +20,14 @@ struct plugin_call {
     const char *plugin, *dir, *program, *action, *type, *probe; /* probe "": none */
     uint64_t timeout_ms, probe_timeout_ms;
     bool can_dry_run;
-    const struct value *defaults; /* of the fields of its type */
-    const struct value *fields;   /* that were said, sensitive ones apart */
-    const struct value *secrets;  /* a map of texts, or NULL */
+    const struct value *defaults;  /* of the fields of its type */
+    const struct value *fields;    /* that were said, sensitive ones apart */
+    const struct value *secrets;   /* a map of texts, or NULL */
+    const struct value *resources; /* {kind: {name: {path, version}}}, or NULL */
 };
 /* Of the request: ERR_UNKNOWN_NAME if nobody is there for it. */
 int plugin_call_make(struct plugin_call *c, struct arena *mem, const struct plugins *all,
-                     const struct task_request *req, struct err *e);
+                     const char *run_dir, const struct task_request *req, struct err *e);
 void plugin_call_input(struct buf *b, const struct plugin_call *c, const struct task_request *req,
                        const char *action, bool dry_run);
 

@@ -45,8 +45,8 @@ void program_words_runner(struct program_words *w, struct arena *mem, const stru
     vec_push(w, "--");
 }
 
-void program_words_env(struct program_words *w, struct arena *mem, const struct task_request *req,
-                       const struct value *env)
+void program_words_base(struct program_words *w, struct arena *mem,
+                        const struct reach_variable *own, size_t own_n)
 {
     static const struct {
         const char *name, *otherwise;
@@ -57,21 +57,95 @@ void program_words_env(struct program_words *w, struct arena *mem, const struct 
                 {"TMPDIR", NULL},
                 {"USER", NULL},
                 {"LOGNAME", NULL}};
-    const struct taskmsg *m = req->msg;
     for (size_t i = 0; i < sizeof ours / sizeof ours[0]; i++) {
         const char *value = getenv(ours[i].name);
+        bool said = false;
+        for (size_t k = 0; k < own_n; k++)
+            said = said || !strcmp(own[k].name, ours[i].name);
         value = value ? value : ours[i].otherwise;
-        if (value && !value_get(env, ours[i].name))
+        if (value && !said)
             ADD(w, "%s=%s", ours[i].name, value);
     }
-    for (uint32_t i = 0; env && i < env->n; i++)
-        ADD(w, "%s=%s", env->members[i].key, env->members[i].v.s);
-    ADD(w, "ANNEAL_TASK=%" PRIu32, m->task);
-    ADD(w, "ANNEAL_ATTEMPT=%" PRIu32, m->attempt);
-    ADD(w, "ANNEAL_ASK=%" PRIu32, m->ask);
-    ADD(w, "ANNEAL_KEY=%.*s", (int)m->key.n, m->key.n ? m->key.s : "");
-    ADD(w, "ANNEAL_NODE=%.*s", (int)m->node.n, m->node.n ? m->node.s : "");
-    ADD(w, "ANNEAL_ADDRESS=%.*s", (int)m->address.n, m->address.n ? m->address.s : "");
+}
+
+void program_words_env(struct program_words *w, struct arena *mem, const struct task_request *req)
+{
+    struct program_env env = {0};
+    program_env_task(&env, mem, req);
+    program_words_base(w, mem, NULL, 0);
+    for (size_t i = 0; i < env.n; i++)
+        ADD(w, "%s=%s", env.at[i].name, env.at[i].value);
+}
+
+void program_env_add(struct program_env *env, const char *name, const char *value)
+{
+    if (env->n == env->cap) {
+        env->cap = env->cap ? 2 * env->cap : 16;
+        struct reach_variable *more = arena_new(env->mem, struct reach_variable, env->cap);
+        if (env->n)
+            memcpy(more, env->at, env->n * sizeof *more);
+        env->at = more;
+    }
+    env->at[env->n++] = (struct reach_variable){name, value};
+}
+
+void program_env_task(struct program_env *env, struct arena *mem, const struct task_request *req)
+{
+    const struct taskmsg *m = req->msg;
+    env->mem = mem;
+    program_env_add(env, "ANNEAL_TASK", arena_printf(mem, "%" PRIu32, m->task));
+    program_env_add(env, "ANNEAL_ATTEMPT", arena_printf(mem, "%" PRIu32, m->attempt));
+    program_env_add(env, "ANNEAL_ASK", arena_printf(mem, "%" PRIu32, m->ask));
+    program_env_add(env, "ANNEAL_KEY", arena_strndup(mem, m->key.s, m->key.n));
+    program_env_add(env, "ANNEAL_NODE", arena_strndup(mem, m->node.s, m->node.n));
+    program_env_add(env, "ANNEAL_ADDRESS", arena_strndup(mem, m->address.s, m->address.n));
+}
+
+void program_step_fill(const struct task_request *req, struct arena *mem, struct reach_step *s)
+{
+    const struct value *own = value_get(req->params, "env");
+    const char *key = arena_strndup(mem, req->msg->key.s, req->msg->key.n);
+    struct program_env env = {.mem = mem};
+    SCOPED_BUF(input);
+    for (uint32_t i = 0; own && i < own->n; i++)
+        program_env_add(&env, own->members[i].key, own->members[i].v.s);
+    program_env_task(&env, mem, req);
+    program_env_flat(&env, mem, req);
+    s->env = env.at;
+    s->env_n = env.n;
+    s->cwd = value_as_text(value_get(req->params, "cwd"), NULL);
+    program_input_write(&input, req);
+    s->input = (struct str){arena_strndup(mem, input.data, input.len), input.len};
+    s->boot_key = *key ? key : NULL;
+}
+
+void program_input_write(struct buf *b, const struct task_request *req)
+{
+    const struct taskmsg *m = req->msg;
+    buf_puts(b, "{\"params\":");
+    program_input_raw(b, m->params);
+    buf_puts(b, ",\"data\":");
+    program_input_raw(b, m->data);
+    program_input_about(b, m);
+    buf_puts(b, "}\n");
+}
+
+int program_env_check(const struct value *env, struct err *e)
+{
+    for (uint32_t i = 0; env && i < env->n; i++) {
+        const struct member *m = &env->members[i];
+        bool good = m->key_n > 0 && (m->key[0] < '0' || m->key[0] > '9');
+        for (uint32_t k = 0; k < m->key_n; k++)
+            good = good && (m->key[k] == '_' || (m->key[k] >= '0' && m->key[k] <= '9') ||
+                            ((m->key[k] | 32) >= 'a' && (m->key[k] | 32) <= 'z'));
+        if (good && strncmp(m->key, "ANNEAL_", 7))
+            continue;
+        int rc = err_set(e, ERR_INVALID, "\"%s\" %s", m->key,
+                         good ? "is set by Anneal itself" : "is no name of a variable");
+        err_at(e, "/env/%s", m->key);
+        return rc;
+    }
+    return 0;
 }
 
 void program_input_raw(struct buf *b, struct str json)

@@ -1,13 +1,13 @@
-/* shell_node.c - programs of the jigs shell and script on the node of their task
+/* shell_node.c - what the jigs shell and script run, and what becomes of it
  *
- * What a program gets and may answer is as on the worker's own machine (jig_shell.c); the runner on
- * the node makes the environment and keeps what was returned (reach/reach.h).
+ * A program on a node that exits with 76 wants its machine booted: that is told to boot in a second
+ * step, and the attempt is asked again.  The runner there keeps the program from running before it
+ * has booted (reach/runner.sh), whatever becomes of that second step.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
 #include <stdio.h>
 
-#include "base/json.h"
+#include "jig/boot_i.h"
 #include "jig/shell_i.h"
 
 static const char *const *words_of(struct arena *mem, const char *first, const struct value *rest)
@@ -21,47 +21,21 @@ static const char *const *words_of(struct arena *mem, const char *first, const s
     return argv;
 }
 
-static void add(struct reach_variable *env, size_t *n, const char *name, const char *value)
-{
-    env[(*n)++] = (struct reach_variable){name, value};
-}
-
-static void step_env(const struct task_request *req, struct arena *mem, struct reach_step *s)
-{
-    const struct value *own = value_get(req->params, "env");
-    const struct taskmsg *m = req->msg;
-    struct reach_variable *env = arena_new(mem, struct reach_variable, (own ? own->n : 0) + 8);
-    for (uint32_t i = 0; own && i < own->n; i++)
-        add(env, &s->env_n, own->members[i].key, own->members[i].v.s);
-    add(env, &s->env_n, "ANNEAL_TASK", arena_printf(mem, "%" PRIu32, m->task));
-    add(env, &s->env_n, "ANNEAL_ATTEMPT", arena_printf(mem, "%" PRIu32, m->attempt));
-    add(env, &s->env_n, "ANNEAL_ASK", arena_printf(mem, "%" PRIu32, m->ask));
-    add(env, &s->env_n, "ANNEAL_KEY", arena_strndup(mem, m->key.s, m->key.n));
-    add(env, &s->env_n, "ANNEAL_NODE", arena_strndup(mem, m->node.s, m->node.n));
-    add(env, &s->env_n, "ANNEAL_ADDRESS", arena_strndup(mem, m->address.s, m->address.n));
-    s->env = env;
-}
-
-static void step_common(const struct task_request *req, struct arena *mem, struct reach_step *s)
-{
-    SCOPED_BUF(input);
-    step_env(req, mem, s);
-    s->cwd = value_as_text(value_get(req->params, "cwd"), NULL);
-    shell_input_write(&input, req);
-    s->input = (struct str){arena_strndup(mem, input.data, input.len), input.len};
-}
-
 int shell_step(const struct task_request *req, struct arena *mem, struct reach_step *ret_s,
                struct err *e)
 {
     const struct value *script = value_get(req->params, "script");
     (void)e;
+    if (req->part > 0) {
+        boot_step_fill(req, NULL, mem, ret_s);
+        return 0;
+    }
     ret_s->kind = script ? REACH_SCRIPT : REACH_ARGV;
     if (script)
         ret_s->script = value_as_str(script);
     else
         ret_s->argv = words_of(mem, NULL, value_get(req->params, "command"));
-    step_common(req, mem, ret_s);
+    program_step_fill(req, mem, ret_s);
     return 0;
 }
 
@@ -69,16 +43,40 @@ int script_step(const struct task_request *req, struct arena *mem, struct reach_
                 struct err *e)
 {
     (void)e;
+    if (req->part > 0) {
+        boot_step_fill(req, NULL, mem, ret_s);
+        return 0;
+    }
     ret_s->kind = REACH_ARGV;
     ret_s->argv = words_of(mem, value_as_text(value_get(req->params, "file"), ""),
                            value_get(req->params, "args"));
-    step_common(req, mem, ret_s);
+    program_step_fill(req, mem, ret_s);
     return 0;
+}
+
+int shell_next(const struct jig_env *env, const struct task_request *req,
+               const struct reach_end *end, struct arena *mem, struct reach_step *ret_s,
+               struct err *e)
+{
+    static const char told[] = "--- exit status 76: the node is booted, then it is asked again\n";
+    if (end->status != PROGRAM_REBOOT || !req->msg->key.n)
+        return 0;
+    env->log(env->ctx, 1, told, sizeof told - 1);
+    boot_step_fill(req, NULL, mem, ret_s);
+    (void)e;
+    return 1;
 }
 
 void shell_judge(const struct task_request *req, const struct reach_end *end, const char *last_line,
                  struct arena *mem, struct jig_result *r)
 {
-    (void)req;
-    shell_status_judge(end->status, end->result, last_line, mem, r);
+    if (req->part == 0) {
+        program_status_judge(end, last_line, mem, r);
+        return;
+    }
+    boot_end_judge(end, last_line, r);
+    if (r->outcome == OUTCOME_OK) { /* it has booted: now it is the program's turn again */
+        r->outcome = OUTCOME_AGAIN;
+        r->again_ms = BOOT_AGAIN_MS;
+    }
 }

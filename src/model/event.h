@@ -76,7 +76,9 @@ enum event_field {
     X(STALLED, "operation.stalled", EVF_ID)                                                        \
     X(HOOK, "hook.failed", EVF_ID) /* noderole, 0 if none; what else is known comes with it */     \
     X(OVERLAY, "overlay.changed", EVF_ID) /* whose, and which version, comes with it */            \
-    X(PROVIDER, "provider.changed", EVF_ID)
+    X(PROVIDER, "provider.changed", EVF_ID)                                                        \
+    X(WORKER, "worker.changed", EVF_ID)                                                            \
+    X(RESOURCE, "resource.changed", EVF_ID)
 
 enum event_kind {
 #define X(id, name, fields) EVENT_##id,

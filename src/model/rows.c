@@ -110,6 +110,15 @@ static const struct row_column provider_columns[] = {ROW_PROVIDER(X)};
 #define X(type, name, role) COLUMN(row_credential, type, name, role)
 static const struct row_column credential_columns[] = {ROW_CREDENTIAL(X)};
 #undef X
+#define X(type, name, role) COLUMN(row_worker, type, name, role)
+static const struct row_column worker_columns[] = {ROW_WORKER(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_invite, type, name, role)
+static const struct row_column invite_columns[] = {ROW_INVITE(X)};
+#undef X
+#define X(type, name, role) COLUMN(row_resource, type, name, role)
+static const struct row_column resource_columns[] = {ROW_RESOURCE(X)};
+#undef X
 #define X(type, name, role) COLUMN(row_idempotent, type, name, role)
 static const struct row_column idempotent_columns[] = {ROW_IDEMPOTENT(X)};
 #undef X

@@ -380,6 +380,39 @@ enum { TENANT_ALL = 0 };
     X(U32, realm, FIX)                                                                             \
     X(TEXT, names, DYN)                                                                            \
     X(TEXT, sealed, DYN)
+#define ROW_WORKER(X) /* who has joined; the worker inside the server has no row */                \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, name, FIX)                                                                             \
+    X(U64, created_ms, FIX)                                                                        \
+    X(U32, rev, DYN)                                                                               \
+    X(TEXT, hash, DYN)   /* of its credential */                                                   \
+    X(TEXT, labels, DYN) /* JSON: a map */                                                         \
+    X(U8, draining, DYN)
+#define ROW_INVITE(X) /* to join once */                                                           \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, hash, FIX)                                                                             \
+    X(TEXT, name, FIX)    /* that the worker must have; "": any */                                 \
+    X(TEXT, labels, FIX)  /* JSON: a map, laid over its own */                                     \
+    X(U64, until_ms, FIX) /* wall clock */                                                         \
+    X(U8, used, DYN)
+#define ROW_RESOURCE(                                                                              \
+    X) /* a version of a plugin's resource; its content is a file by that digest */                \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    X(TEXT, type, FIX)                                                                             \
+    X(TEXT, kind, FIX)                                                                             \
+    X(TEXT, name, FIX)                                                                             \
+    X(U32, version, FIX)                                                                           \
+    X(TEXT, digest, FIX)                                                                           \
+    X(U64, size_bytes, FIX)                                                                        \
+    X(U64, created_ms, FIX)                                                                        \
+    X(U32, rev, DYN)                                                                               \
+    X(U8, state, DYN) /* enum resource_state */
 #define ROW_IDEMPOTENT(X)                                                                          \
     X(U64, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -423,6 +456,9 @@ enum { TENANT_ALL = 0 };
     X(PAYLOAD, payload)                                                                            \
     X(PROVIDER, provider)                                                                          \
     X(CREDENTIAL, credential)                                                                      \
+    X(WORKER, worker)                                                                              \
+    X(INVITE, invite)                                                                              \
+    X(RESOURCE, resource)                                                                          \
     X(PLAN, plan)                                                                                  \
     X(JOURNAL, journal)
 
@@ -548,6 +584,15 @@ struct row_provider {
 };
 struct row_credential {
     ROW_CREDENTIAL(X)
+};
+struct row_worker {
+    ROW_WORKER(X)
+};
+struct row_invite {
+    ROW_INVITE(X)
+};
+struct row_resource {
+    ROW_RESOURCE(X)
 };
 struct row_idempotent {
     ROW_IDEMPOTENT(X)

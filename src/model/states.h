@@ -95,6 +95,12 @@
     X(COMMITTED, "committed")                                                                      \
     X(ARCHIVED, "archived")                                                                        \
     X(RECALLED, "recalled")
+/* A version of a plugin's resource; what may happen to it is plugin/plugin_versions.h. */
+#define RESOURCE_STATES(X)                                                                         \
+    X(INACTIVE, "inactive")                                                                        \
+    X(STAGED, "staged")     /* active at the next sync */                                          \
+    X(ACTIVE, "active")     /* tasks get it */                                                     \
+    X(RECALLED, "recalled") /* tasks get it; inactive at the next sync */
 /* Why something is as it is: kept with the object and shown by `anneal why`. */
 #define REASONS(X)                                                                                 \
     X(NONE, "")                                                                                    \
@@ -205,6 +211,12 @@ enum snapshot_state {
 #undef X
         SNAPSHOT_STATE_COUNT
 };
+enum resource_state {
+#define X(id, text) RESOURCE_##id,
+    RESOURCE_STATES(X)
+#undef X
+        RESOURCE_STATE_COUNT
+};
 enum reason {
 #define X(id, text) REASON_##id,
     REASONS(X)
@@ -224,6 +236,7 @@ const char *reach_name(enum reach r);
 const char *start_class_name(enum start_class c);
 const char *target_name(enum target t);
 const char *snapshot_state_name(enum snapshot_state s);
+const char *resource_state_name(enum resource_state s);
 const char *reason_name(enum reason r);
 /* -1 if there is no such name. */
 int noderole_state_find(const char *name);

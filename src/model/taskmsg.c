@@ -25,7 +25,9 @@ enum {
     SEEN = 1u << TASKMSG_SEEN,
     NOTE = 1u << TASKMSG_NOTE,
     DROP = 1u << TASKMSG_DROP,
-    ABOUT = TASK | CANCEL | RESULT | LOG | FETCH | NOTE | DROP, /* one attempt */
+    WANT = 1u << TASKMSG_WANT,
+    PART = 1u << TASKMSG_PART,
+    ABOUT = TASK | CANCEL | RESULT | LOG | FETCH | NOTE | DROP | WANT, /* one attempt */
 };
 
 /* name, type, in which kinds, in which it must not be missing */
@@ -47,6 +49,7 @@ enum {
     X(tests, STR, TASK, 0)                                                                         \
     X(fields, STR, TASK, 0)                                                                        \
     X(secrets, STR, TASK, 0)                                                                       \
+    X(resources, STR, TASK, 0)                                                                     \
     X(fence, U64, TASK, 0)                                                                         \
     X(followers, U32, TASK, 0)                                                                     \
     X(behind, U32, TASK, 0)                                                                        \
@@ -60,7 +63,7 @@ enum {
     X(exit_code, I32, RESULT, 0)                                                                   \
     X(again_ms, U64, RESULT, 0)                                                                    \
     X(ran_ms, U64, RESULT, 0)                                                                      \
-    X(text, STR, RESULT | NOTE, 0)                                                                 \
+    X(text, STR, RESULT | NOTE | PART, 0)                                                          \
     X(returns, STR, RESULT, 0)                                                                     \
     X(gone, STR, RESULT, 0)                                                                        \
     X(last, BOOL, RESULT, 0)                                                                       \
@@ -68,12 +71,18 @@ enum {
     X(stream, STREAM, LOG, LOG)                                                                    \
     X(chunk, STR, LOG, LOG)                                                                        \
     X(document, STR, FETCH | DOCUMENT, FETCH | DOCUMENT)                                           \
-    X(content, STR, DOCUMENT, 0)                                                                   \
-    X(missing, BOOL, DOCUMENT, 0)                                                                  \
+    X(content, STR, DOCUMENT | PART, 0)                                                            \
+    X(missing, BOOL, DOCUMENT | PART, 0)                                                           \
+    X(blob, STR, WANT | PART, WANT | PART)                                                         \
+    X(offset, U64, WANT | PART, 0)                                                                 \
     X(host_key, STR, SEEN, SEEN)                                                                   \
     X(worker, STR, HELLO | BEAT, HELLO | BEAT)                                                     \
     X(capacity, U32, HELLO | BEAT, HELLO)                                                          \
     X(jigs, JIGS, HELLO, 0)                                                                        \
+    X(host, STR, HELLO, 0)                                                                         \
+    X(labels, STR, HELLO, 0)                                                                       \
+    X(version, STR, HELLO, 0)                                                                      \
+    X(plugins, STR, HELLO, 0)                                                                      \
     X(held, HELD, HELLO | BEAT, 0)                                                                 \
     X(lease_ms, U64, BEAT, 0)                                                                      \
     X(draining, BOOL, HELLO | BEAT, 0)                                                             \
@@ -160,6 +169,10 @@ void taskmsg_digest(const struct taskmsg *m, char ret_hex[DIGEST_HEX])
     if (m->fields.n) {
         digest_part(&s, str_of("fields"));
         digest_part(&s, m->fields);
+    }
+    if (m->resources.n) {
+        digest_part(&s, str_of("resources"));
+        digest_part(&s, m->resources);
     }
     struct digest d = digest_end(&s);
     digest_hex(&d, ret_hex);

@@ -7,9 +7,10 @@
  *   server -> worker   TASK, CANCEL, ACK (results up to reply number `seq` are durable), HELLO
  * (asks for one back, as a server does that has just come up), BEAT (it heard the worker's),
  * DOCUMENT (what was fetched), DROP (somebody else has that attempt now: it goes on without you)
- *   worker -> server   HELLO (name, capacity, jigs, what it holds), BEAT (what it holds), RESULT,
- * LOG, FETCH (a document that a TASK names), SEEN (a node showed a host key, and none was known),
- * NOTE (what a run waits for that goes on; empty: for nothing any more)
+ *   worker -> server   HELLO (name, capacity, jigs, plugins, what it holds), BEAT (what it holds),
+ * RESULT, LOG, FETCH (a document that a TASK names), SEEN (a node showed a host key, and none was
+ * known), NOTE (what a run waits for that goes on; empty: for nothing any more), WANT (a part of a
+ * content that a TASK names); the server answers that with PART
  *
  * A worker keeps a result until it is acknowledged and sends it again after a HELLO.  An attempt
  * that answers AGAIN is asked again under the same number with `ask` one higher; RESULT repeats the
@@ -23,6 +24,9 @@
  * A TASK holds small data whole.  Large documents that many tasks see are named by digest: the task
  * sees `under`, with `data` laid over it, with `over` laid over that, all three merged as JSON maps
  * are everywhere.  A worker asks once for each that it does not have.
+ *
+ * Contents of resources are files, and large: a worker wants them part by part, one at a time, each
+ * from where the last one ended.
  *
  * Tasks of one node may be sent ahead: a TASK says which other one, sent just before it, it begins
  * `behind`.  It begins when that has succeeded and returned nothing, without anybody being asked;
@@ -55,7 +59,9 @@
     X(DOCUMENT, "document")                                                                        \
     X(SEEN, "seen")                                                                                \
     X(NOTE, "note")                                                                                \
-    X(DROP, "drop")
+    X(DROP, "drop")                                                                                \
+    X(WANT, "want")                                                                                \
+    X(PART, "part")
 enum taskmsg_kind {
 #define X(id, text) TASKMSG_##id,
     TASKMSG_KINDS(X)
@@ -110,23 +116,24 @@ struct taskmsg {
     struct str key;                      /* the run's idempotency key, equal in all its attempts */
     struct str params, data;             /* JSON text */
     struct str under, over;              /* digests of documents, "" for none */
-    struct str tests;    /* JSON text {pre, post}, each {cmd, timeout_ms, retries} */
-    struct str fields;   /* JSON text {type, provider, fields}: what was said to its provider */
-    struct str secrets;  /* JSON text {field: text}: sensitive ones; in no digest and no log */
-    uint64_t fence;      /* which start of which server it is from, rising */
-    uint32_t followers;  /* so many TASKs right behind this one begin behind it, or each other */
-    uint64_t since_ms;   /* it was sent so long ago to somebody else, and may have begun; 0: new */
-    uint32_t behind;     /* begins when this task, sent just before, has succeeded; 0: at once */
-    bool no_op;          /* nothing is to be changed, only told */
-    struct str digest;   /* taskmsg_digest() of all these */
-    uint64_t timeout_ms; /* 0: none */
-    uint64_t grace_ms;   /* between TERM and KILL; TASK and CANCEL */
+    struct str tests;     /* JSON text {pre, post}, each {cmd, timeout_ms, retries} */
+    struct str fields;    /* JSON text {type, provider, fields}: what was said to its provider */
+    struct str secrets;   /* JSON text {field: text}: sensitive ones; in no digest and no log */
+    struct str resources; /* JSON text of a list: plugin/plugin_versions.h */
+    uint64_t fence;       /* which start of which server it is from, rising */
+    uint32_t followers;   /* so many TASKs right behind this one begin behind it, or each other */
+    uint64_t since_ms;    /* it was sent so long ago to somebody else, and may have begun; 0: new */
+    uint32_t behind;      /* begins when this task, sent just before, has succeeded; 0: at once */
+    bool no_op;           /* nothing is to be changed, only told */
+    struct str digest;    /* taskmsg_digest() of all these */
+    uint64_t timeout_ms;  /* 0: none */
+    uint64_t grace_ms;    /* between TERM and KILL; TASK and CANCEL */
     /* RESULT */
     enum outcome outcome;
     enum phase phase;
     int32_t exit_code;
     uint64_t again_ms, ran_ms;
-    struct str text;    /* one line for people; NOTE too */
+    struct str text;    /* one line for people; NOTE too; PART: why it is missing */
     struct str returns; /* JSON map: what it returned and had not been sent so; "" if nothing */
     struct str gone;    /* JSON list of paths, each a list of keys: what it was sent and, answering
                          * with a whole document, did not return */
@@ -137,8 +144,12 @@ struct taskmsg {
     struct str chunk;
     /* FETCH, DOCUMENT */
     struct str document; /* its digest: digest_hex() of the content */
-    struct str content;  /* DOCUMENT: JSON text of a map */
-    bool missing;        /* DOCUMENT: nobody has it any more, what it was made of has changed */
+    struct str content;  /* DOCUMENT: JSON text of a map; PART: base64 */
+    bool missing;        /* DOCUMENT: nobody has it any more, what it was made of has changed;
+                          * PART: it is not there */
+    /* WANT, PART */
+    struct str blob; /* digest of the content */
+    uint64_t offset;
     /* SEEN; `node` is whose */
     struct str host_key; /* "type base64" */
     /* HELLO, BEAT */
@@ -146,6 +157,9 @@ struct taskmsg {
     uint32_t capacity;
     const struct str *jigs;
     uint32_t n_jigs;
+    struct str host, version; /* HELLO: what its machine calls itself; of the program */
+    struct str labels;        /* HELLO: JSON map of texts */
+    struct str plugins; /* HELLO: JSON text [{name, type, version, serves: [type]}] */
     const struct held_attempt *held;
     uint32_t n_held;
     bool draining;     /* it takes no more tasks */

@@ -186,6 +186,8 @@ void expand_step_def(const struct catalog *cat, const struct catalog_role *role,
 
     if (j->reach == REACH_OUTSIDE)
         d.flags |= DEF_F_OUTSIDE;
+    if (str_is(j->implementation, "reboot")) /* what else could it do */
+        d.flags |= DEF_F_TAKES_DOWN;
     const struct value *tests = expand_tests(&mem, &t->test_pre, &t->test_post);
     const struct value *returns = def_returns(&mem, t);
     json_write_canonical(

@@ -23,6 +23,11 @@ static const struct {
     {"upload_file", "permissions", "mode"},
     {"upload_file", "dir_permissions", "dir_mode"},
     {"upload_file", "cwd", NULL},
+    {"upload_files", "cwd", NULL},
+    {"copy_files", "cwd", NULL},
+    {"rsync", "cwd", NULL},
+    {"sync", "cwd", NULL},
+    {"reboot", "cwd", NULL},
 };
 
 static const char *jig_param_name(struct str type, const char *key)
@@ -122,6 +127,10 @@ static uint32_t def_make(struct laying *l, const struct graph_vertex *t, const s
         d.flags |= DEF_F_MAY_FAIL;
     if (jig->reach == REACH_OUTSIDE)
         d.flags |= DEF_F_OUTSIDE;
+    if (str_is(jig->implementation, "reboot") && !l->req->no_op) {
+        d.flags |= DEF_F_TAKES_DOWN;
+        d.deadline_ms = d.timeout_ms; /* to be up again is part of it, not what comes after */
+    }
     value_set(&mem, body, "type", value_str(&mem, jig->implementation));
     value_set(&mem, body, "params", jig_params(&mem, t, params));
     const struct value *tests = expand_tests(&mem, &t->test_pre, &t->test_post);

@@ -48,6 +48,7 @@ enum reach_kind {
     REACH_SCRIPT, /* text for /bin/sh */
     REACH_PUT,    /* files; the note of the end is "unchanged" or "changed 2 of 3" */
     REACH_SUM,    /* what is at some paths: the result is for reach_sums_parse() */
+    REACH_REBOOT, /* the machine, by argv or by what there is: 75 until it has booted, then 0 */
 };
 struct reach_variable {
     const char *name, *value;
@@ -73,8 +74,12 @@ struct reach_step {
     uint32_t since_s; /* it may have begun so long ago; if the node knows nothing of it and was
                        * started since, that is lost; 0: it has not */
     uint32_t grace_s; /* from TERM to KILL, of this step and of an earlier run that it follows */
+    /* Of a program these are files of its own, "$ANNEAL_FILES.1" and so on: only content counts. */
     const struct reach_put *puts;
     size_t puts_n;
+    /* Of [A-Za-z0-9._-], equal in all runs of one purpose: what boots are remembered under.  A
+     * program that exits with 76 is not run again before the machine has booted.  NULL: none. */
+    const char *boot_key;
     const char *const *paths; /* absolute */
     size_t paths_n;
 };
@@ -224,7 +229,7 @@ void reach_ask_free(struct reach_ask *a); /* at any time, the answer's callback 
 struct reach_sum {
     char type; /* f d l (link) o (other) - (nothing) */
     unsigned mode;
-    struct str owner, group;
+    struct str owner, uid, group, gid;
     uint64_t size;
     char sha256[65]; /* of f, else "" */
 };

@@ -6,9 +6,11 @@
  *
  *   steps=2 nonce=... watch_s=0
  *   t1=812 r1='0 2 0 1' k1=p i1=i1 l1= g1=10      task, run, kind, input, limit, grace
+ *   b1=t812-g3                                    what boots are remembered under, or nothing
  *   a1=30                                         ago: it may have begun then, if this is there
  *   step1() {
  *   umask 22
+ *   boot_due                                      if it has that
  *   cd '/' || exit 126
  *   unset PWD OLDPWD
  *   export 'A=b'
@@ -79,12 +81,25 @@ static int check_path(const char *path, struct err *e)
     return 0;
 }
 
+static bool is_program(const struct reach_step *s)
+{
+    return s->kind == REACH_ARGV || s->kind == REACH_SCRIPT;
+}
+
+static int check_words(const struct reach_step *s, struct err *e)
+{
+    if (!s->argv || !s->argv[0] || !s->argv[0][0] || s->argv[0][0] == '-')
+        return err_set(e, ERR_INVALID, "the command is empty or begins with a hyphen");
+    return 0;
+}
+
 static int check_program(const struct reach_step *s, struct err *e)
 {
     size_t bytes = 0;
     if (s->kind == REACH_ARGV) {
-        if (!s->argv || !s->argv[0] || !s->argv[0][0] || s->argv[0][0] == '-')
-            return err_set(e, ERR_INVALID, "the command is empty or begins with a hyphen");
+        int rc = check_words(s, e);
+        if (rc < 0)
+            return rc;
         for (size_t i = 0; s->argv[i]; i++)
             bytes += strlen(s->argv[i]) + 1;
     }
@@ -97,6 +112,12 @@ static int check_program(const struct reach_step *s, struct err *e)
         return err_set(e, ERR_TOO_LARGE, "arguments and environment are more than %d bytes",
                        (int)ARGUMENTS_MAX);
     return s->cwd ? check_path(s->cwd, e) : 0;
+}
+
+static bool is_boot_key(const char *key)
+{
+    static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    return *key && strlen(key) <= 64 && !key[strspn(key, good)];
 }
 
 /* NULL, or a name or number of a user or group as chown takes it. */
@@ -141,9 +162,14 @@ int reach_code_check(const struct reach_step *steps, size_t n, struct err *e)
         if (s->run.fence > INT64_MAX || s->umask_bits > 0777 || s->grace_s > INT32_MAX / 100 ||
             s->limit_s > INT32_MAX / 100 || s->since_s > INT32_MAX / 100)
             rc = err_set(e, ERR_INVALID, "a number is out of range");
+        if (s->boot_key ? !is_boot_key(s->boot_key) : s->kind == REACH_REBOOT)
+            rc = err_set(e, ERR_INVALID, "\"%.100s\" is nothing to remember a boot under",
+                         s->boot_key ? s->boot_key : "");
         if (rc == 0)
-            rc = s->kind == REACH_ARGV || s->kind == REACH_SCRIPT ? check_program(s, e)
-                                                                  : check_files(s, e);
+            rc = is_program(s)                         ? check_program(s, e)
+                 : s->kind == REACH_REBOOT && !s->argv ? 0
+                 : s->kind == REACH_REBOOT             ? check_words(s, e)
+                                                       : check_files(s, e);
         if (rc < 0) {
             err_wrap(e, "step %zu of the chain", i + 1);
             return rc;
@@ -155,6 +181,10 @@ int reach_code_check(const struct reach_step *steps, size_t n, struct err *e)
 static void put_program(struct buf *b, const struct reach_step *s, size_t number)
 {
     bool by_env = false;
+    if (s->boot_key)
+        buf_puts(b, "boot_due\n");
+    if (s->puts_n)
+        buf_printf(b, "export ANNEAL_FILES=\"$dir/f%zu\"\n", number);
     buf_puts(b, "cd");
     put_word(b, s->cwd ? s->cwd : "/");
     buf_puts(b, " || exit 126\nunset PWD OLDPWD\n");
@@ -207,8 +237,7 @@ static void put_step(struct buf *b, const struct reach_step *s, size_t k)
     const struct reach_run *r = &s->run;
     buf_printf(b,
                "t%zu=%" PRIu32 " r%zu='%" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRIu32 "' k%zu=%c ",
-               k, r->task, k, r->fence, r->attempt, r->ask, r->step, k,
-               s->kind == REACH_ARGV || s->kind == REACH_SCRIPT ? 'p' : 'b');
+               k, r->task, k, r->fence, r->attempt, r->ask, r->step, k, is_program(s) ? 'p' : 'b');
     if (s->input.n)
         buf_printf(b, "i%zu=i%zu ", k, k);
     else
@@ -219,11 +248,18 @@ static void put_step(struct buf *b, const struct reach_step *s, size_t k)
         buf_printf(b, "l%zu=%" PRIu32, k, s->limit_s);
     else
         buf_printf(b, "l%zu=", k);
-    buf_printf(b, " g%zu=%" PRIu32 "\nstep%zu() {\numask %03o\n", k, s->grace_s, k, s->umask_bits);
+    buf_printf(b, " g%zu=%" PRIu32 " b%zu=%s\nstep%zu() {\numask %03o\n", k, s->grace_s, k,
+               s->boot_key ? s->boot_key : "", k, s->umask_bits);
     switch (s->kind) {
     case REACH_ARGV:
     case REACH_SCRIPT: put_program(b, s, k); break;
     case REACH_PUT: put_puts(b, s, k); break;
+    case REACH_REBOOT:
+        buf_printf(b, "boot_ask %" PRIu32, s->limit_s);
+        for (size_t i = 0; s->argv && s->argv[i]; i++)
+            put_word(b, s->argv[i]);
+        buf_putc(b, '\n');
+        break;
     case REACH_SUM:
         buf_puts(b, "sum");
         for (size_t i = 0; i < s->paths_n; i++)

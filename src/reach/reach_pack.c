@@ -95,7 +95,7 @@ static void pack_step(struct buf *b, const struct reach_step *s, size_t k, const
         snprintf(name, sizeof name, "i%zu", k);
         member(b, chain, name, s->input);
     }
-    for (size_t i = 0; s->kind == REACH_PUT && i < s->puts_n; i++) {
+    for (size_t i = 0; i < s->puts_n; i++) {
         snprintf(name, sizeof name, "f%zu.%zu", k, i + 1);
         member(b, chain, name, s->puts[i].content);
     }
@@ -115,7 +115,7 @@ static size_t contents(const struct reach_step *steps, size_t n)
         const struct reach_step *s = &steps[i];
         add(&total, s->kind == REACH_SCRIPT ? s->script.n : 0);
         add(&total, s->input.n);
-        for (size_t k = 0; s->kind == REACH_PUT && k < s->puts_n; k++)
+        for (size_t k = 0; k < s->puts_n; k++)
             add(&total, s->puts[k].content.n);
     }
     return total;

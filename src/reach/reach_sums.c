@@ -2,7 +2,7 @@
  *
  *   f            a letter a path
  *   -
- *   644 root root 12      for each f and d: mode, owner, group, size
+ *   644 root 0 root 0 12  for each f and d: mode, owner, its number, group, its number, size
  *   <sha256>  name        for each f; a name that needs escapes has a backslash in front of it all
  */
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -36,8 +36,10 @@ static bool read_stat(struct str line, struct reach_sum *s)
 {
     struct str mode = field_take(&line);
     s->owner = field_take(&line);
+    s->uid = field_take(&line);
     s->group = field_take(&line);
-    if (!mode.n || mode.n > 4 || !s->owner.n || !s->group.n)
+    s->gid = field_take(&line);
+    if (!mode.n || mode.n > 4 || !s->owner.n || !s->uid.n || !s->group.n || !s->gid.n)
         return false;
     for (size_t i = 0; i < mode.n; i++) {
         if (mode.s[i] < '0' || mode.s[i] > '7')

@@ -27,6 +27,7 @@
 # fN.M (script, input, files of step N), log ev (FIFOs), go (the archive was whole), director
 # (processes; the last is it), started (N, process, when), events (what was told), rN kN (result as
 # written, as kept), stop.N (N must not run on), forward (logger, teller), spool, deadline.
+# What outlives a boot is elsewhere: see boot_note.
 #
 # ANNEAL_CGROUPS and ANNEAL_BOOT in the environment are for tests; the commands that start us in
 # earnest (reach_command.c) make the environment from nothing.
@@ -387,7 +388,7 @@ sum() { # PATH...: on descriptor 3 a letter a path, a line of stat for f and d, 
         [ ! -L "$path" ] && { [ -f "$path" ] || [ -d "$path" ]; } && set -- "$@" "$path"
     done
     [ $# = 0 ] && exit
-    stat -c '%a %U %G %s' -- "$@" >&3 || exit 1
+    stat -c '%a %U %u %G %g %s' -- "$@" >&3 || exit 1
     for path; do
         shift
         [ -f "$path" ] && set -- "$@" "$path"
@@ -395,6 +396,72 @@ sum() { # PATH...: on descriptor 3 a letter a path, a line of stat for f and d, 
     [ $# = 0 ] && exit
     sha256sum -- "$@" >&3
     exit
+}
+
+# --- boots -------------------------------------------------------------------------------------
+# What must outlive a boot: $keep/boot.KEY, "BOOT CS WORD": the boot in which another one was wanted,
+# when that was, and `due` or, once the machine has been told to boot, `told`.
+
+keep_find() {
+    case $root in
+    /run/*) keep=/var/lib/anneal ;;
+    *) keep=$root ;;
+    esac
+}
+boot_note() { # KEY WORD: on the disk when it returns
+    keep_find
+    now
+    mkdir -p "$keep" && printf '%s %s %s\n' "$boot" "$cs" "$2" >"$keep/.boot.$1" &&
+        { sync "$keep/.boot.$1" 2>/dev/null || sync; } && mv -f "$keep/.boot.$1" "$keep/boot.$1"
+}
+boot_read() { # KEY: boot_was boot_at boot_word; false if none is wanted
+    keep_find
+    { read -r boot_was boot_at boot_word <"$keep/boot.$1"; } 2>/dev/null
+}
+boot_due() { # before a program: one that asked for a boot does not run before that has been
+    eval "key=\$b$number_now"
+    boot_read "$key" || return 0
+    if [ "$boot_was" != "$boot" ]; then
+        rm -f "$keep/boot.$key"
+        return 0
+    fi
+    [ "$boot_word" = told ] && exit 75
+    exit 76
+}
+boot_ask() { # LIMIT COMMAND...: 75 in the boot that it is first asked in, for up to LIMIT seconds
+    eval "key=\$b$number_now"
+    limit=$1
+    shift
+    if boot_read "$key"; then
+        if [ "$boot_was" != "$boot" ]; then
+            rm -f "$keep/boot.$key"
+            echo "booted anew: was $boot_was, is $boot"
+            exit 0
+        elif [ "$boot_word" = told ]; then
+            now
+            if [ "$limit" -gt 0 ] && [ "$cs" -ge $((boot_at + limit * 100)) ]; then
+                rm -f "$keep/boot.$key"
+                echo "told to boot $(((cs - boot_at) / 100)) s ago, and still up"
+                exit 1
+            fi
+            exit 75
+        fi
+    fi
+    boot_note "$key" told || {
+        echo "a boot cannot be remembered in $keep"
+        exit 1
+    }
+    if [ $# -gt 0 ]; then
+        "$@" 3>&- && exit 75
+    else
+        for tool in 'systemctl reboot' 'shutdown -r now' reboot; do
+            # shellcheck disable=SC2086 # words
+            command -v ${tool%% *} >/dev/null && $tool 3>&- && exit 75
+        done
+    fi
+    rm -f "$keep/boot.$key"
+    echo 'this machine cannot be told to boot'
+    exit 1
 }
 
 # --- director --------------------------------------------------------------------------------
@@ -408,9 +475,11 @@ begin() { # N, in the process that becomes the program
     me
     printf '%s %s %s\n' "$1" "$mypid" "$mycs" >>started || exit 125
     [ -e "stop.$1" ] && exit 125
+    number_now=$1
     # shellcheck disable=SC2086 # four numbers
     set -- "$1" $run
     export ANNEAL_RUN="$task.$3@$chain" ANNEAL_RESULT_FILE="$dir/r$1"
+    [ "$in" = /dev/null ] || export ANNEAL_INPUT_FILE="$dir/$in"
     "step$1"
 }
 # Sets why if the chain goes no further.
@@ -430,6 +499,7 @@ step() { # N
     # Not in the background: there the shell would have it ignore INT and QUIT for good.
     (begin "$1") <"$in" 3>"r$1" >&7 2>&1 4<&- 7>&- 8>&-
     st=$?
+    [ "$in" = /dev/null ] || : >"$in" # what it was given is nobody's business any more
     if read -r number pid begun <&4; then
         if [ -n "$cg" ]; then
             cg_end "$director" || note='something of it does not end'
@@ -456,7 +526,14 @@ outcome() { # N: what, why, bytes, note
     case $st in
     0) ;;
     75) why=again ;;
-    76) why=reboot ;;
+    76)
+        why=reboot
+        eval "key=\$b$1"
+        # Known here before it is told: whoever asks next finds that a boot is due.
+        if [ -n "$key" ] && ! boot_read "$key" && ! boot_note "$key" due; then
+            what=full why=full note="a boot cannot be remembered in $keep"
+        fi
+        ;;
     *) why=failed ;;
     esac
     if [ -s "r$1" ]; then
@@ -716,6 +793,17 @@ verb_stop() { # TASK ATTEMPT GRACE
         say 'stop stuck'
     fi
 }
+# What nobody has come for in a week, while others came: whoever sent it has forgotten it.
+old_chains() { # adds to gone
+    for old in $(find chains -mindepth 1 -maxdepth 1 -type d -mtime +7 2>/dev/null); do
+        old=${old#chains/}
+        director_alive "$old" && continue
+        gone="$gone chains/$old"
+        for record in records/[0-9]*; do
+            [ -e "$record" ] && record_read "${record#records/}" && [ "$rc" = "$old" ] && gone="$gone $record"
+        done
+    done
+}
 verb_ack() { # CHAIN...
     lock || :
     gone='' groups=''
@@ -743,6 +831,7 @@ verb_ack() { # CHAIN...
         cg_find "$chain"
         [ -n "$cg" ] && [ -d "$cg" ] && groups="$groups $cg"
     done
+    old_chains
     # shellcheck disable=SC2086 # names without blanks
     [ -z "$groups" ] || rmdir $groups 2>/dev/null
     # shellcheck disable=SC2086

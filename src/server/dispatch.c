@@ -14,6 +14,7 @@
 #include "server/clusters.h"
 #include "server/data_i.h"
 #include "server/providers.h"
+#include "server/resources.h"
 #include "server/workers.h"
 
 enum { BEAT_MS = 1000, BATCH = 256, BEATS_AN_HOUR = 3600 };
@@ -109,6 +110,7 @@ static bool task_message(struct server *s, struct data_look *look, struct arena 
         refuse_task(s, d, e.text);
         return false;
     }
+    resource_send(s, mem, ret_m);
     taskmsg_digest(ret_m, digest);
     ret_m->digest = str_of(arena_strdup(mem, digest));
     return true;
@@ -238,6 +240,30 @@ void dispatch_lease_over(void *arg, uint32_t task, uint32_t attempt)
         log_line(LOG_WARN, "attempt.lost", LOGI("task", task), LOGI("attempt", attempt));
 }
 
+struct on_node {
+    struct server *server;
+    uint32_t node;
+    VEC(struct open_attempt) found;
+};
+
+static void note_on_node(void *arg, const struct open_attempt *o)
+{
+    struct on_node *n = arg;
+    struct task_view v;
+    if (!o->waiting && !o->ahead && anneal_task(n->server->engine, o->task, &v) &&
+        v.node == n->node && travels(n->server, &n->server->inv.defs.at[v.def], v.node))
+        vec_push(&n->found, *o);
+}
+
+void dispatch_access_changed(struct server *s, uint32_t node)
+{
+    struct on_node n = {.server = s, .node = node};
+    anneal_each_open_attempt(s->engine, note_on_node, &n);
+    for (size_t i = 0; i < n.found.n; i++)
+        send_again(s, &n.found.at[i]);
+    vec_done(&n.found);
+}
+
 void dispatch_all_reported(struct server *s)
 {
     lease_all_reported(s->lease, dispatch_lease_over, s);
@@ -286,5 +312,6 @@ void dispatch_beat(void *arg)
         idempotent_expire(s);
     workers_beat(s);
     cluster_beat(s);
+    resources_beat(s);
     inbox_pump(s);
 }

@@ -1,4 +1,4 @@
-/* face_list.c - lists of nodes, groups, deployments, operations and workers
+/* face_list.c - lists of nodes, groups, deployments and operations
  *
  * Filters that name what does not exist are refused, so that a typo is not taken for an empty
  * answer.  A list without filters knows its total beforehand and costs its page, not its length.
@@ -130,7 +130,7 @@ int server_group_list(struct server *s, const struct server_call *c, struct serv
     return 0;
 }
 
-/* ---- deployments, operations, workers ---- */
+/* ---- deployments, operations ---- */
 
 int server_deployment_list(struct server *s, const struct server_call *c, struct server_reply *r,
                            struct err *e)
@@ -162,34 +162,6 @@ int server_operation_list(struct server *s, const struct server_call *c, struct 
             page_wants(&p, id))
             page_add(&p, c, view_operation(s, c->mem, id));
     }
-    page_end(&p, c, r);
-    return 0;
-}
-
-static struct value *worker_value(struct server *s, struct arena *a, const struct worker_info *w)
-{
-    struct value *v = value_map(a), *jigs = value_list(a);
-    uint64_t now = server_now(s);
-    for (size_t i = 0; i < w->jigs.n; i++)
-        value_add(a, jigs, value_text(a, w->jigs.at[i]));
-    value_put_text(a, v, "name", w->name);
-    value_put_int(a, v, "capacity", w->capacity);
-    value_put_int(a, v, "running", w->running);
-    value_set(a, v, "jigs", jigs);
-    value_put_int(a, v, "last_seen_ms", now > w->seen_ms ? (int64_t)(now - w->seen_ms) : 0);
-    return v;
-}
-
-int server_worker_list(struct server *s, const struct server_call *c, struct server_reply *r,
-                       struct err *e)
-{
-    struct page p;
-    int rc = page_begin(&p, c, e);
-    if (rc < 0)
-        return rc;
-    for (size_t i = 0; i < s->workers.n; i++)
-        if (s->workers.at[i]->capacity > 0 && page_wants(&p, i + 1))
-            page_add(&p, c, worker_value(s, c->mem, s->workers.at[i]));
     page_end(&p, c, r);
     return 0;
 }

@@ -111,6 +111,8 @@ int server_node_patch(struct server *s, const struct server_call *c, struct serv
     if ((rc = patch_engine(s, c, id, e)) < 0)
         return rc;
     node_body_put(s, c, id, home, c->body, ROW_UPDATE);
+    if (value_get(c->body, "access") || value_get(c->body, "addresses"))
+        dispatch_access_changed(s, id);
     if (strcmp(boots, boots_of(s, c, id)) != 0)
         node_boot_changed(s, c, id);
     reply_node(s, c, id, r);

@@ -196,13 +196,22 @@ static struct value *view_sets(struct arena *a, const struct plugin_set *sets, u
 static struct value *view_type(struct arena *a, const struct plugin_type *t)
 {
     struct value *v = value_map(a), *fields = value_list(a), *required = value_map(a);
+    struct value *resources = value_list(a);
     for (uint32_t i = 0; i < t->n_fields; i++)
         value_add(a, fields, view_field(a, &t->fields[i]));
     value_set(a, required, "user", view_sets(a, t->required[0], t->n_required[0]));
     value_set(a, required, "admin", view_sets(a, t->required[1], t->n_required[1]));
+    for (uint32_t i = 0; i < t->n_resources; i++) {
+        struct value *one = value_map(a);
+        text_put(a, one, "kind", t->resources[i].name);
+        value_put_text(a, one, "format", t->resources[i].archive ? "archive" : "file");
+        value_put_text(a, one, "permissions", arena_printf(a, "%04o", t->resources[i].mode));
+        value_add(a, resources, one);
+    }
     text_put(a, v, "name", t->name);
     value_set(a, v, "fields", fields);
     value_set(a, v, "required", required);
+    value_set(a, v, "resources", resources);
     return v;
 }
 
@@ -221,7 +230,27 @@ static struct value *view_actions(struct arena *a, const struct plugin *p)
     return list;
 }
 
-static struct value *view_plugin(struct arena *a, const struct plugin *p)
+/* Which workers have said that they have it, and in which version. */
+static struct value *view_holders(const struct server *s, struct arena *a, struct str plugin)
+{
+    struct value *list = value_list(a);
+    for (size_t i = 0; i < s->workers.n; i++) {
+        if (s->workers.at[i]->capacity == 0)
+            continue; /* not heard of */
+        const struct value *all = view_worker_plugins(a, s->workers.at[i]);
+        for (uint32_t k = 0; k < all->n; k++) {
+            struct value *v = value_map(a);
+            if (!str_eq(value_as_str(value_get(&all->items[k], "name")), plugin))
+                continue;
+            value_put_text(a, v, "name", s->workers.at[i]->name);
+            text_put(a, v, "version", value_as_str(value_get(&all->items[k], "version")));
+            value_add(a, list, v);
+        }
+    }
+    return list;
+}
+
+static struct value *view_plugin(const struct server *s, struct arena *a, const struct plugin *p)
 {
     struct value *v = value_map(a), *types = value_list(a);
     for (uint32_t i = 0; i < p->n_types; i++)
@@ -234,6 +263,7 @@ static struct value *view_plugin(struct arena *a, const struct plugin *p)
     value_put_bool(a, v, "dry_run", p->dry_run);
     value_set(a, v, "actions", view_actions(a, p));
     value_set(a, v, "serves", types);
+    value_set(a, v, "workers", view_holders(s, a, p->name));
     value_set(a, v, "fault", value_null(a));
     return v;
 }
@@ -250,6 +280,35 @@ static struct value *view_fault(struct arena *a, const struct plugin_fault *f)
     return v;
 }
 
+/* Those of a worker that the server does not have, each where it is first told. */
+static void page_strangers(struct server *s, const struct server_call *c, struct page *p,
+                           uint64_t id)
+{
+    const struct plugins *all = providers_plugins(s);
+    struct strmap seen = {0};
+    for (uint32_t i = 0; i < all->n; i++)
+        strmap_put(&seen, all->at[i]->name, 1);
+    for (size_t i = 0; i < s->workers.n; i++) {
+        if (s->workers.at[i]->capacity == 0)
+            continue;
+        const struct value *list = view_worker_plugins(c->mem, s->workers.at[i]);
+        for (uint32_t k = 0; k < list->n; k++) {
+            struct str name = value_as_str(value_get(&list->items[k], "name"));
+            if (!name.n || !strmap_put(&seen, name, 1) || !page_wants(p, ++id))
+                continue;
+            struct value *v = value_map(c->mem);
+            text_put(c->mem, v, "name", name);
+            value_put_text(c->mem, v, "directory", "");
+            value_set(c->mem, v, "workers", view_holders(s, c->mem, name));
+            value_put_text(c->mem, v, "fault",
+                           arena_printf(c->mem, "worker %s has it, the server does not",
+                                        s->workers.at[i]->name));
+            page_add(p, c, v);
+        }
+    }
+    strmap_done(&seen);
+}
+
 int server_plugin_list(struct server *s, const struct server_call *c, struct server_reply *r,
                        struct err *e)
 {
@@ -260,10 +319,11 @@ int server_plugin_list(struct server *s, const struct server_call *c, struct ser
         return rc;
     for (uint32_t i = 0; i < all->n; i++)
         if (page_wants(&p, i + 1))
-            page_add(&p, c, view_plugin(c->mem, all->at[i]));
+            page_add(&p, c, view_plugin(s, c->mem, all->at[i]));
     for (uint32_t i = 0; i < all->n_faults; i++)
         if (page_wants(&p, all->n + i + 1))
             page_add(&p, c, view_fault(c->mem, &all->faults[i]));
+    page_strangers(s, c, &p, all->n + all->n_faults);
     page_end(&p, c, r);
     return 0;
 }
@@ -279,7 +339,7 @@ int server_plugin_get(struct server *s, const struct server_call *c, struct serv
         face_not_found(e, "plugin", c->id[0]);
         return err_hint(e, "%s", hint);
     }
-    r->body = view_plugin(c->mem, p);
+    r->body = view_plugin(s, c->mem, p);
     r->live = true;
     return 0;
 }

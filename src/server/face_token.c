@@ -1,50 +1,19 @@
 /* face_token.c - who may do what: tokens made, listed, revoked, and recognised
  *
- * A token is 32 random bytes as text.  Only its BLAKE2b hash is kept, in memory and in the store;
- * since the secret is as long as the hash there is nothing to slow down and nothing to guess, and
- * looking the hash up leaks nothing about the secret.  The secret is shown once, in the answer to
- * its creation; the first one goes to a file that only the server's user may read.
+ * Only the hash of a token is kept (token_text.h).  The secret is shown once, in the answer to its
+ * creation; the first one goes to a file that only the server's user may read.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <sodium.h>
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/text.h"
+#include "server/enlist.h"
 #include "server/tenants.h"
+#include "server/token_text.h"
 #include "sys/fs.h"
-
-#define TOKEN_PREFIX "anl_"
-
-enum {
-    SECRET_BYTES = 32,
-    SECRET_TEXT = sodium_base64_ENCODED_LEN(SECRET_BYTES, sodium_base64_VARIANT_URLSAFE_NO_PADDING),
-    TOKEN_TEXT = sizeof TOKEN_PREFIX - 1 + SECRET_TEXT, /* with its NUL */
-    HASH_BYTES = 32,
-    HASH_TEXT = 2 * HASH_BYTES + 1,
-};
-
-static void token_hash(const char *token, char ret_hex[HASH_TEXT])
-{
-    unsigned char hash[HASH_BYTES];
-    crypto_generichash(hash, sizeof hash, (const unsigned char *)token, strlen(token), NULL, 0);
-    text_hex(hash, sizeof hash, ret_hex);
-}
-
-static int token_random(char ret_token[TOKEN_TEXT], struct err *e)
-{
-    unsigned char secret[SECRET_BYTES];
-    if (sodium_init() < 0) /* seeds the generator; later calls do nothing */
-        return err_set(e, ERR_INTERNAL, "the random generator does not start");
-    randombytes_buf(secret, sizeof secret);
-    memcpy(ret_token, TOKEN_PREFIX, sizeof TOKEN_PREFIX - 1);
-    sodium_bin2base64(ret_token + sizeof TOKEN_PREFIX - 1, SECRET_TEXT, secret, sizeof secret,
-                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
-    sodium_memzero(secret, sizeof secret);
-    return 0;
-}
 
 /* SCOPE_NONE if there is no such scope. */
 static enum scope scope_find(const char *name)
@@ -81,11 +50,11 @@ static struct value *view_token(struct server *s, struct arena *a, uint32_t id)
 static uint32_t token_add(struct server *s, const struct server_call *c, uint32_t tenant,
                           const char *name, const char *scope, const char *token)
 {
-    char hash[HASH_TEXT];
+    char hash[TOKEN_HASH_TEXT];
     struct commit_meta *meta = commit_meta(s->commit);
     struct commit_note note = server_note(c, NULL);
 
-    token_hash(token, hash);
+    token_text_hash(token, hash);
     if (meta->next_token == 0)
         meta->next_token = 1;
     struct row_token row = {.id = meta->next_token++,
@@ -107,7 +76,7 @@ int token_make_admin(struct server *s, struct err *e)
 {
     char token[TOKEN_TEXT], line[TOKEN_TEXT + 1];
     char *path = fs_join(s->data_dir, "admin.token");
-    int r = token_random(token, e);
+    int r = token_text_make(TOKEN_PREFIX, token, e);
     if (r >= 0) {
         /* Should the group of this token be lost, the next start is a first start again and
          * replaces the file: it never names a token for longer than the server that did not keep
@@ -199,7 +168,7 @@ int server_token_create(struct server *s, const struct server_call *c, struct se
         err_at(e, "/scope");
         return err_hint(e, "announce, read, operate or admin");
     }
-    if ((rc = token_random(token, e)) < 0)
+    if ((rc = token_text_make(TOKEN_PREFIX, token, e)) < 0)
         return rc;
     uint32_t id = token_add(s, c, tenant, name, scope, token);
     struct value *v = view_token(s, c->mem, id);
@@ -261,14 +230,15 @@ static int unknown_token(struct err *e, const char *text)
 
 int server_authenticate(struct server *s, const char *token, struct caller *ret_who, struct err *e)
 {
-    char hash[HASH_TEXT];
+    char hash[TOKEN_HASH_TEXT];
     uintptr_t id;
     if (!token || !*token)
         return unknown_token(e, "a token is needed");
-    if (strlen(token) != TOKEN_TEXT - 1 ||
-        strncmp(token, TOKEN_PREFIX, sizeof TOKEN_PREFIX - 1) != 0)
+    if (token_text_is(token, TOKEN_PREFIX_WORKER))
+        return enlist_authenticate(s, token, ret_who, e);
+    if (!token_text_is(token, TOKEN_PREFIX))
         return unknown_token(e, "this is no token of ours");
-    token_hash(token, hash);
+    token_text_hash(token, hash);
     if (!strmap_get(&s->inv.token_by_hash, str_of(hash), &id))
         return unknown_token(e, "nobody has this token");
     const struct inv_token *t = &s->inv.tokens.at[id];

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "server/clusters.h"
 #include "server/data_i.h"
+#include "server/resources.h"
 #include "server/workers.h"
 
 enum {
@@ -98,6 +99,15 @@ static void on_fetch(struct worker_info *w, const struct taskmsg *m)
     workers_flush(s);
 }
 
+static void on_want(struct worker_info *w, const struct taskmsg *m)
+{
+    SCOPED_ARENA(mem);
+    struct taskmsg part;
+    resource_want(w->server, &mem, m, &part);
+    workers_send(w, &part);
+    workers_flush(w->server);
+}
+
 /* ---- in: nodes ---- */
 
 /* A host key is pinned once; from then on only a person changes it. */
@@ -132,12 +142,14 @@ static bool take(struct worker_info *w, const struct taskmsg *m)
     case TASKMSG_BEAT: workers_heard(w, m); return true;
     case TASKMSG_FETCH: on_fetch(w, m); return true;
     case TASKMSG_SEEN: return on_seen(s, m);
+    case TASKMSG_WANT: on_want(w, m); return true;
     case TASKMSG_NOTE: run_note_set(s, m->task, m->attempt, m->text); return true;
     case TASKMSG_TASK:
     case TASKMSG_CANCEL:
     case TASKMSG_ACK:
     case TASKMSG_DOCUMENT:
     case TASKMSG_DROP:
+    case TASKMSG_PART:
     case TASKMSG_KIND_COUNT: break;
     }
     log_line(LOG_WARN, "worker.message", LOGT("text", "not for a server"));

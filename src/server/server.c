@@ -14,7 +14,10 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "server/clusters.h"
+#include "server/enlist.h"
 #include "server/providers.h"
+#include "server/relay.h"
+#include "server/resources.h"
 #include "server/deploy.h"
 #include "server/forecast.h"
 #include "server/pace.h"
@@ -245,6 +248,10 @@ static void forget(struct server *s)
     s->clusters = NULL;
     providers_free(s->providers);
     s->providers = NULL;
+    enlist_free(s->enlist);
+    s->enlist = NULL;
+    resources_free(s->resources);
+    s->resources = NULL;
     deploys_free(s->deploys);
     s->deploys = NULL;
     s->engine = NULL;
@@ -307,6 +314,11 @@ int server_restore(struct server *s, struct err *e)
         return r;
     s->providers = providers_new(s->opts->plugin_path);
     if ((r = providers_load(s, e)) < 0)
+        return r;
+    s->enlist = enlist_new();
+    if ((r = enlist_load(s, e)) < 0)
+        return r;
+    if ((r = resources_load(s, e)) < 0)
         return r;
     if ((r = tenants_load(s, e)) < 0)
         return r;
@@ -385,6 +397,12 @@ int server_new(const struct server_options *o, struct server **ret_s, struct err
     s->db_path = fs_join(s->data_dir, "anneal.db");
     s->log_dir = fs_join(s->data_dir, "logs");
     s->engine_options = server_engine_options(o->opts);
+    if (o->fingerprint && *o->fingerprint) {
+        s->fingerprint = xstrdup(o->fingerprint);
+        s->ca = o->ca ? xstrdup(o->ca) : NULL;
+        s->own_ca = o->own_ca;
+    }
+    s->relay = relay_new(s);
     s->ring_cap = o->opts->event_ring;
     s->ring = xcalloc(s->ring_cap, sizeof *s->ring);
     s->started_ms = server_wall_ms();
@@ -403,6 +421,9 @@ int server_new(const struct server_options *o, struct server **ret_s, struct err
         workers_expect(s, "embedded");
         r = workers_attach(s, "embedded", s->queue, e);
     }
+    for (const struct enlisted *w = r >= 0 ? enlist_next(s, 0) : NULL; w;
+         w = enlist_next(s, w->id))
+        workers_expect(s, w->name);
     if (r >= 0) {
         server_reconcile(s);
         r = start_run(s, e);
@@ -422,6 +443,8 @@ void server_free(struct server *s)
 {
     if (!s)
         return;
+    relay_free(s->relay);
+    s->relay = NULL;
     if (s->commit)
         group_drain(s);
     if (s->writer)
@@ -445,6 +468,8 @@ void server_free(struct server *s)
     vec_done(&s->inbox);
     vec_done(&s->event_subs);
     vec_done(&s->log_subs);
+    free(s->fingerprint);
+    free(s->ca);
     free(s->data_dir);
     free(s->db_path);
     free(s->log_dir);

@@ -20,11 +20,14 @@
 
 struct server;
 
-/* Each may do what those before it may, but for `announce`, which is not for those who only read.
+/* Each may do what those before it may, but for `announce`, which is not for those who only read,
+ * and `worker`: a worker's line is its own, and leads nowhere else.
  */
-enum scope { SCOPE_NONE, SCOPE_ANNOUNCE, SCOPE_READ, SCOPE_OPERATE, SCOPE_ADMIN };
+enum scope { SCOPE_NONE, SCOPE_WORKER, SCOPE_ANNOUNCE, SCOPE_READ, SCOPE_OPERATE, SCOPE_ADMIN };
 static inline bool scope_reaches(enum scope has, enum scope needed)
 {
+    if (has == SCOPE_WORKER || needed == SCOPE_WORKER)
+        return has == needed || needed == SCOPE_NONE;
     return has >= needed && (needed != SCOPE_ANNOUNCE || has != SCOPE_READ);
 }
 
@@ -56,6 +59,10 @@ struct server_options {
     struct loop *loop;
     struct queue *queue; /* NULL: no worker; nothing is dispatched */
     const struct opts *opts;
+    /* What those who join are told to trust. */
+    const char *fingerprint; /* of the key that the API shows; NULL or "": no TLS */
+    const char *ca;          /* PEM; NULL: none */
+    bool own_ca;             /* it signs for this server only */
 };
 /* Opens the store in opts->data_dir, restores, reconciles, starts.  At the very first start it
  * makes an admin token and writes it to data_dir/admin.token (mode 0600). */
@@ -101,6 +108,16 @@ void server_log_subscribe(struct server *s, uint32_t task, uint32_t attempt, loo
                           void *arg);
 void server_log_unsubscribe(struct server *s, loop_call_f *fn, void *arg);
 
+/* A worker's line (relay.h).  A poll acknowledges what came by the ones before it and answers with
+ * what came since.  1: nothing yet; fn(arg) is called once, when it should be asked `again`: there
+ * is something, or its time is over, or another poll has taken its place.  Cancel with the same fn
+ * and arg.  Messages are taken in order, each number once. */
+int server_worker_poll(struct server *s, const struct server_call *c, bool again, loop_call_f *fn,
+                       void *arg, struct buf *ret_json, struct err *e);
+void server_worker_poll_cancel(struct server *s, loop_call_f *fn, void *arg);
+int server_worker_messages(struct server *s, const struct server_call *c, struct buf *ret_json,
+                           struct err *e);
+
 /* Prometheus text. */
 void server_metrics(struct server *s, struct buf *b);
 bool server_is_ready(struct server *s);
@@ -145,6 +162,15 @@ bool server_is_ready(struct server *s);
     X(provider_delete)                                                                             \
     X(plugin_list)                                                                                 \
     X(plugin_get)                                                                                  \
+    X(resource_list)                                                                               \
+    X(resource_create)                                                                             \
+    X(resource_get)                                                                                \
+    X(resource_delete)                                                                             \
+    X(resource_stage)                                                                              \
+    X(resource_recall)                                                                             \
+    X(resource_sync)                                                                               \
+    X(content_get)                                                                                 \
+    X(content_put)                                                                                 \
     X(deployment_list)                                                                             \
     X(deployment_create)                                                                           \
     X(deployment_get)                                                                              \
@@ -191,6 +217,11 @@ bool server_is_ready(struct server *s);
     X(task_resolve)                                                                                \
     X(task_attempts)                                                                               \
     X(worker_list)                                                                                 \
+    X(worker_get)                                                                                  \
+    X(worker_patch)                                                                                \
+    X(worker_delete)                                                                               \
+    X(worker_token)                                                                                \
+    X(worker_join)                                                                                 \
     X(tenant_list)                                                                                 \
     X(tenant_create)                                                                               \
     X(tenant_get)                                                                                  \

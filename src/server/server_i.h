@@ -186,6 +186,11 @@ struct server {
     struct overlays *overlays;   /* what lies over the task graphs of the catalog */
     struct clusters *clusters;   /* clusters.h */
     struct providers *providers; /* providers.h */
+    struct enlist *enlist;       /* enlist.h: who may be a worker */
+    struct relay *relay;         /* relay.h: lines to workers elsewhere */
+    char *fingerprint, *ca;      /* what those who join are told to trust; NULL: no TLS */
+    bool own_ca;
+    struct resources *resources; /* resources.h */
     struct deploys *deploys;     /* deploy.h: what tasks of graphs saw */
     struct data *data;           /* what can be made again of all this, for runs to see */
     struct catalog *catalog;     /* the newest generation; NULL: none loaded yet */
@@ -261,6 +266,8 @@ void dispatch_group(struct server *s, const struct group *g);
 enum { DISPATCH_GRACE_MS = 5000, DISPATCH_CHAIN_MAX = 64 };
 /* Nobody answers for it any more: another worker is sent, or it is lost. */
 void dispatch_lease_over(void *server, uint32_t task, uint32_t attempt);
+/* What runs on this node may be held because it could not be reached: not like this any more. */
+void dispatch_access_changed(struct server *s, uint32_t node);
 void dispatch_all_reported(struct server *s);
 void dispatch_reconcile(struct server *s); /* after the state was read from the store */
 void dispatch_beat(void *arg);
@@ -411,6 +418,8 @@ struct value *view_pool(struct server *s, struct arena *a, uint32_t id);
 struct value *view_jig(struct server *s, struct arena *a, uint32_t id);
 struct value *view_role(struct server *s, struct arena *a, const struct catalog_role *r);
 const char *view_role_name(const struct server *s, uint32_t noderole);
+/* What a worker said of its plugins: a list, perhaps empty. */
+const struct value *view_worker_plugins(struct arena *a, const struct worker_info *w);
 const char *view_time(struct arena *a, uint64_t wall_ms);       /* NULL for 0 */
 uint64_t view_wall(const struct server *s, uint64_t engine_ms); /* 0 for 0 */
 

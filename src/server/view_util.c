@@ -91,3 +91,12 @@ const char *view_task_name(const struct server *s, uint32_t id)
         return "?";
     return s->inv.defs.at[v.def].name;
 }
+
+const struct value *view_worker_plugins(struct arena *a, const struct worker_info *w)
+{
+    struct value *list = NULL;
+    if (!w->plugins || json_parse(a, w->plugins, strlen(w->plugins), NULL, &list, NULL) < 0 ||
+        list->kind != VALUE_LIST)
+        return value_list(a);
+    return list;
+}

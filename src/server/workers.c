@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "server/enlist.h"
 #include "server/server_i.h"
 #include "server/tenants.h"
 
@@ -109,7 +110,10 @@ void workers_done(struct server *s)
             queue_server_detach(w->queue);
         forget_jigs(w);
         vec_done(&w->jigs);
+        free(w->plugins);
         free(w->name);
+        free(w->host);
+        free(w->version);
         free(w);
     }
     vec_done(&s->workers);
@@ -132,9 +136,10 @@ static struct str implementation_of(const struct server *s, const char *jig)
     return j ? j->implementation : str_of(jig);
 }
 
+/* Its own word, or an operator's. */
 static uint32_t offers(const struct worker_info *w)
 {
-    return w->draining ? 0 : w->capacity;
+    return w->draining || enlist_draining(w->server, w->name) ? 0 : w->capacity;
 }
 
 static void capacity_set(struct server *s, struct event *ev)
@@ -268,8 +273,18 @@ static bool offers_other(const struct worker_info *w, const struct taskmsg *m)
     return false;
 }
 
+static void take_text(char **to, struct str s)
+{
+    free(*to);
+    *to = s.n ? xstrndup(s.s, s.n) : NULL;
+}
+
 static void take_offer(struct worker_info *w, const struct taskmsg *m)
 {
+    take_text(&w->host, m->host);
+    take_text(&w->version, m->version);
+    free(w->plugins);
+    w->plugins = m->plugins.n ? xstrndup(m->plugins.s, m->plugins.n) : NULL;
     if (!offers_other(w, m))
         return;
     if (w->capacity == 0)

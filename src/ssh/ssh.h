@@ -130,6 +130,14 @@ int ssh_exec(struct ssh_pool *p, const struct ssh_exec_spec *spec, struct ssh_ru
  * what becomes of the program on the other side is its own affair. */
 void ssh_run_close(struct ssh_run *r);
 
+/* The same way for another program that uses OpenSSH by itself: a configuration for ssh -F, and the
+ * host keys to be put at the path that it names, both appended.  The address is what ssh is given
+ * as the host; a higher `try` is another one, where there are several.  With no keys known and
+ * SSH_TRUST_FIRST, ssh puts the first it sees into that file. */
+int ssh_config_write(struct ssh_pool *p, const struct ssh_target *t, const char *known_path,
+                     uint32_t try, struct buf *config, struct buf *known, const char **ret_address,
+                     struct err *e);
+
 /* Is the machine there?  A connection that stands is asked for a sign of life; otherwise an ssh
  * server must greet on one of the addresses; nobody is logged in for that.  Behind a jump or a
  * configuration, where only OpenSSH finds the way, it takes a connection of the pool. */

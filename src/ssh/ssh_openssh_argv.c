@@ -21,6 +21,12 @@ struct args {
     const char **at;
     size_t n;
 };
+struct way { /* to a peer: what options say of it */
+    const struct ssh_pool *pool;
+    const struct ssh_peer *peer;
+    const struct ssh_target *t;
+    const char *known_path;
+};
 
 static void put(struct args *a, const char *arg)
 {
@@ -55,25 +61,23 @@ static void put_identities(struct args *a, const struct ssh_target *t)
     }
 }
 
-static void put_host_keys(struct args *a, const struct ssh_conn *c)
+static void put_host_keys(struct args *a, const struct way *w)
 {
-    char *known = ssh_known_path(c);
-    bool learn = !*ssh_peer_keys(c->peer) && c->peer->trust == SSH_TRUST_FIRST;
+    bool learn = !*ssh_peer_keys(w->peer) && w->peer->trust == SSH_TRUST_FIRST;
     option(a, learn ? "StrictHostKeyChecking=accept-new" : "StrictHostKeyChecking=yes");
-    option(a, arena_printf(a->mem, "UserKnownHostsFile=\"%s\"", known));
+    option(a, arena_printf(a->mem, "UserKnownHostsFile=\"%s\"", w->known_path));
     option(a, "GlobalKnownHostsFile=/dev/null");
-    option(a, arena_printf(a->mem, "HostKeyAlias=%s", c->peer->id));
+    option(a, arena_printf(a->mem, "HostKeyAlias=%s", w->peer->id));
     option(a, "CheckHostIP=no");
     option(a, "HashKnownHosts=no");
     option(a, "UpdateHostKeys=no");
-    free(known);
 }
 
 /* [user@]host[:port] by a proxy of our own rather than ProxyJump, which would ask for host keys at
  * the terminal.  The keys of jump hosts have a file in the run directory. */
-static void put_jump(struct args *a, const struct ssh_conn *c)
+static void put_jump(struct args *a, const struct way *w)
 {
-    const struct ssh_target *t = &c->where->t;
+    const struct ssh_target *t = w->t;
     const char *at = strrchr(t->jump, '@'), *host = at ? at + 1 : t->jump;
     const char *closing = strchr(host, ']'), *colon = strrchr(host, ':');
     bool port = colon && (closing ? colon == closing + 1 : strchr(host, ':') == colon);
@@ -85,8 +89,8 @@ static void put_jump(struct args *a, const struct ssh_conn *c)
     }
     buf_printf(&b, "ProxyCommand=ssh -F '%s' -o BatchMode=yes", t->config ? t->config : "none");
     buf_printf(&b, " -o StrictHostKeyChecking=%s",
-               c->peer->trust == SSH_TRUST_FIRST ? "accept-new" : "yes");
-    buf_printf(&b, " -o 'UserKnownHostsFile=\"%s/jumps\" ~/.ssh/known_hosts'", c->pool->run_dir);
+               w->peer->trust == SSH_TRUST_FIRST ? "accept-new" : "yes");
+    buf_printf(&b, " -o 'UserKnownHostsFile=\"%s/jumps\" ~/.ssh/known_hosts'", w->pool->run_dir);
     for (size_t i = 0; i < t->n_identities; i++)
         buf_printf(&b, " -o 'IdentityFile=\"%s\"'", t->identities[i]);
     if (at)
@@ -97,40 +101,93 @@ static void put_jump(struct args *a, const struct ssh_conn *c)
     option(a, arena_strdup(a->mem, b.data));
 }
 
+/* What holds for a master and for any other ssh that goes the same way. */
+static void put_way(struct args *a, const struct way *w)
+{
+    const struct ssh_pool_options *o = &w->pool->o;
+    static const char *const always[] = {
+        "BatchMode=yes",      "ClearAllForwardings=yes", "PermitLocalCommand=no",
+        "RemoteCommand=none", "ConnectionAttempts=1",    "ServerAliveCountMax=3",
+        "LogLevel=ERROR",
+    };
+    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
+        option(a, always[i]);
+    option(a, arena_printf(a->mem, "ConnectTimeout=%u", (o->connect_timeout_ms + 999) / 1000));
+    option(a, arena_printf(a->mem, "ServerAliveInterval=%u", (o->keepalive_ms + 999) / 1000));
+    put_host_keys(a, w);
+    put_identities(a, w->t);
+    if (w->t->kex)
+        option(a, arena_printf(a->mem, "KexAlgorithms=%s", w->t->kex));
+    if (w->t->jump)
+        put_jump(a, w);
+}
+
 const char *const *ssh_openssh_argv(struct arena *mem, const struct ssh_conn *c, const char *socket)
 {
-    static const char *const always[] = {
-        "BatchMode=yes",         "ControlPersist=no",  "ClearAllForwardings=yes",
-        "PermitLocalCommand=no", "RemoteCommand=none", "ConnectionAttempts=1",
-        "ServerAliveCountMax=3", "LogLevel=ERROR",     "ForkAfterAuthentication=no",
-    };
-    const struct ssh_target *t = &c->where->t;
-    const struct ssh_pool_options *o = &c->pool->o;
+    char *known = ssh_known_path(c);
+    struct way w = {c->pool, c->peer, &c->where->t, arena_strdup(mem, known)};
     struct args a = {mem, arena_new(mem, const char *, ARGS_MAX), 0};
     static const char *const begin[] = {"ssh", "-M", "-N", "-T", "-a", "-x"};
+    free(known);
     for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
         put(&a, begin[i]);
     put(&a, "-F");
-    put(&a, t->config ? t->config : "none");
+    put(&a, w.t->config ? w.t->config : "none");
     put(&a, "-S");
     put(&a, arena_strdup(mem, socket));
     put(&a, "-l");
-    put(&a, t->user);
+    put(&a, w.t->user);
     put(&a, "-p");
-    put(&a, arena_printf(mem, "%u", t->port));
-    for (size_t i = 0; i < sizeof always / sizeof *always; i++)
-        option(&a, always[i]);
-    option(&a, arena_printf(mem, "ConnectTimeout=%u", (o->connect_timeout_ms + 999) / 1000));
-    option(&a, arena_printf(mem, "ServerAliveInterval=%u", (o->keepalive_ms + 999) / 1000));
-    put_host_keys(&a, c);
-    put_identities(&a, t);
-    if (t->kex)
-        option(&a, arena_printf(mem, "KexAlgorithms=%s", t->kex));
-    if (t->jump)
-        put_jump(&a, c);
+    put(&a, arena_printf(mem, "%u", w.t->port));
+    option(&a, "ControlPersist=no");
+    option(&a, "ForkAfterAuthentication=no");
+    put_way(&a, &w);
     put(&a, "--");
     put(&a, ssh_conn_address(c));
     return a.at;
+}
+
+struct known {
+    struct buf *b;
+    const char *id;
+};
+
+static void known_line(void *arg, struct str type, struct str base64)
+{
+    const struct known *k = arg;
+    buf_printf(k->b, "%s %.*s %.*s\n", k->id, (int)type.n, type.s, (int)base64.n, base64.s);
+}
+
+int ssh_config_write(struct ssh_pool *p, const struct ssh_target *t, const char *known_path,
+                     uint32_t try, struct buf *config, struct buf *known, const char **ret_address,
+                     struct err *e)
+{
+    struct ssh_peer *peer;
+    SCOPED_ARENA(mem);
+    if (!ssh_path_is_plain(known_path))
+        return err_set(e, ERR_INVALID, "\"%s\" cannot be the name of a file of host keys",
+                       known_path);
+    int rc = ssh_peer_of(p, t, &peer, e);
+    if (rc < 0)
+        return rc;
+    struct way w = {p, peer, &peer->where->t, known_path};
+    struct args a = {&mem, arena_new(&mem, const char *, ARGS_MAX), 0};
+    option(&a, arena_printf(&mem, "User=%s", w.t->user));
+    option(&a, arena_printf(&mem, "Port=%u", w.t->port));
+    option(&a, "ControlMaster=no");
+    option(&a, "ControlPath=none");
+    option(&a, "ForwardAgent=no");
+    option(&a, "ForwardX11=no");
+    option(&a, "RequestTTY=no");
+    put_way(&a, &w);
+    /* What is said first counts: the target's own configuration says the rest. */
+    for (size_t i = 0; i + 1 < a.n; i += 2)
+        buf_printf(config, "%s\n", a.at[i + 1]);
+    if (w.t->config)
+        buf_printf(config, "Include \"%s\"\n", w.t->config);
+    ssh_hostkey_each(ssh_peer_keys(peer), known_line, &(struct known){known, peer->id});
+    *ret_address = w.t->addresses[ssh_peer_address(peer, try % w.t->n_addresses)];
+    return 0;
 }
 
 /* The last line that says something. */

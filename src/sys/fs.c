@@ -125,6 +125,13 @@ static int sync_dir_of(const char *path, struct err *e)
 
 int fs_write_atomic(const char *path, const void *p, size_t n, mode_t mode, struct err *e)
 {
+    return fs_write_owned(path, p, n, mode, (uid_t)-1, (gid_t)-1, e);
+}
+
+int fs_write_owned(const char *path, const void *p, size_t n, mode_t mode, uid_t uid, gid_t gid,
+                   struct err *e)
+{
+    bool owned = uid != (uid_t)-1 || gid != (gid_t)-1;
     struct buf tmp = {0};
     buf_printf(&tmp, "%s.XXXXXX", path); /* beside it: rename does not cross file systems */
     int rc = 0, fd = mkostemp(tmp.data, O_CLOEXEC);
@@ -133,7 +140,9 @@ int fs_write_atomic(const char *path, const void *p, size_t n, mode_t mode, stru
         buf_done(&tmp);
         return rc;
     }
-    if (fchmod(fd, mode) < 0 || write_all(fd, p, n) < 0 || fsync(fd) < 0)
+    if (owned && fchown(fd, uid, gid) < 0) /* before the mode: it takes set-id bits away */
+        rc = fs_fail(e, "set the owner of", path);
+    else if (fchmod(fd, mode) < 0 || write_all(fd, p, n) < 0 || fsync(fd) < 0)
         rc = fs_fail(e, "write", path);
     if (close(fd) < 0 && rc == 0)
         rc = fs_fail(e, "close", path);
@@ -252,6 +261,7 @@ static int remove_entry(int at, const char *name, DIR **ret_dir)
         errno = errno == ENOTDIR ? why : errno;
         return -1;
     }
+    (void)fchmod(fd, 0700); /* nothing goes out of a directory that is read-only */
     *ret_dir = fdopendir(fd);
     if (!*ret_dir) {
         close(fd);

@@ -14,6 +14,9 @@
 int fs_read(const char *path, size_t max_bytes, struct buf *ret_b, struct err *e);
 /* Temporary file beside it, fsync, rename, fsync of the directory. */
 int fs_write_atomic(const char *path, const void *p, size_t n, mode_t mode, struct err *e);
+/* The same, for a user and a group; (uid_t)-1, (gid_t)-1: as it comes. */
+int fs_write_owned(const char *path, const void *p, size_t n, mode_t mode, uid_t uid, gid_t gid,
+                   struct err *e);
 int fs_mkdirs(const char *path, mode_t mode, struct err *e);
 /* Sorted names of a directory (no . and ..); free each and the array. */
 int fs_list(const char *path, char ***ret_names, size_t *ret_n, struct err *e);

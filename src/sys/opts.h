@@ -1,36 +1,14 @@
 /* opts.h - the settings of anneald: one table, from which everything else follows
  *
  * Each key exists once, below.  The struct of values, the reader of the YAML file, --set key=value,
- * the sample file and the man page all come from that list.  To add a setting, add a line.
- *
- *   type      in the file                     in struct opts
- *   TEXT      a string; one of CHOICES if any const char *
- *   PATH      a string                        const char *
- *   UINT      an integer                      uint64_t
- *   DURATION  "250ms" "10s" "5m" "2h" "30d"   uint64_t, milliseconds
- *   SIZE      "512" "64KiB" "8MiB" "4GiB"     uint64_t, bytes
- *   BOOL      true or false                   bool
- *
- * Later sources win: built-in, file, --set.  Errors name the place ("anneald.yaml:3:7", "--set")
- * and, for a key that does not exist, the nearest one that does.
+ * the sample file and the man page all come from that list.  To add a setting, add a line; the
+ * types are told in opts_table.h.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef SYS_OPTS_H
 #define SYS_OPTS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/err.h"
-#include "base/str.h"
-
-enum {
-    OPTS_KIB = 1024,
-    OPTS_MIB = 1024 * 1024,
-    OPTS_SECOND = 1000,
-    OPTS_DAY = 24 * 3600 * 1000,
-};
+#include "sys/opts_table.h"
 
 /* name, type, default, least, most, choices, help.  Least and most are in the unit of the struct.
  */
@@ -39,6 +17,8 @@ enum {
       "directory of the store, the journal, locks and task files")                                 \
     X(listen, TEXT, "127.0.0.1:7480", 1, 300, "",                                                  \
       "address and port of the API; [address]:port for IPv6")                                      \
+    X(tls, TEXT, "auto", 1, 16, "auto|on|off",                                                     \
+      "auto: with a certificate of its own beyond loopback; on: there too; off: only there")       \
     X(tls_cert, PATH, "", 0, 4096, "", "certificate chain in PEM; with tls_key it turns TLS on")   \
     X(tls_key, PATH, "", 0, 4096, "", "private key in PEM")                                        \
     X(log_level, TEXT, "info", 1, 16, "error|warn|info|debug", "least severity that is logged")    \
@@ -49,6 +29,8 @@ enum {
       "directories of plugins, separated by colons; empty: those that were installed")             \
     X(worker_output_limit, SIZE, "1MiB", OPTS_KIB, 1024ull * OPTS_MIB, "",                         \
       "bytes kept of each output stream of an attempt")                                            \
+    X(resource_cache, SIZE, "1GiB", OPTS_MIB, 1ull << 40, "",                                      \
+      "what a worker keeps of resources that no task uses, and the most that an archive holds")    \
     X(node_access, TEXT, "ssh", 1, 16, "ssh|local",                                                \
       "how nodes are reached that do not say so; local: they are the worker's own machine")        \
     X(ssh_user, TEXT, "root", 1, 64, "", "user on nodes that do not name one")                     \
@@ -79,6 +61,8 @@ enum {
     X(on_error, TEXT, "continue", 1, 16, "continue|freeze-node",                                   \
       "what an error on a node means for other work on that node")                                 \
     X(body_limit, SIZE, "8MiB", OPTS_KIB, 1024ull * OPTS_MIB, "", "largest request body")          \
+    X(resource_limit, SIZE, "256MiB", OPTS_KIB, 1ull << 40, "",                                    \
+      "largest content of a plugin's resource")                                                    \
     X(page_limit, UINT, "1000", 1, 100000, "", "most items on one page of a list")                 \
     X(journal_keep, DURATION, "30d", 0, 36500ull * OPTS_DAY, "",                                   \
       "age up to which events are kept")                                                           \
@@ -96,22 +80,6 @@ enum {
     X(announce_rate, UINT, "100", 1, 100000, "",                                                   \
       "announcements that one token may make a second, after a burst of ten seconds' worth")
 
-#define OPTS_TYPES(X)                                                                              \
-    X(TEXT, "text", const char *)                                                                  \
-    X(PATH, "path", const char *)                                                                  \
-    X(UINT, "integer", uint64_t)                                                                   \
-    X(DURATION, "duration", uint64_t)                                                              \
-    X(SIZE, "size", uint64_t)                                                                      \
-    X(BOOL, "boolean", bool)
-enum opts_type {
-#define X(id, text, ctype) OPTS_##id,
-    OPTS_TYPES(X)
-#undef X
-};
-#define X(id, text, ctype) typedef ctype opts_##id##_t;
-OPTS_TYPES(X)
-#undef X
-
 enum opts_key {
 #define X(name, type, def, least, most, choices, help) OPTS_KEY_##name,
     OPTS_TABLE(X)
@@ -127,13 +95,7 @@ struct opts {
     struct arena mem;                   /* of the texts */
 };
 
-struct opts_info {
-    const char *name, *def, *choices, *help; /* choices: "a|b|c", "" if free */
-    enum opts_type type;
-    uint64_t least, most;
-};
 const struct opts_info *opts_info(enum opts_key key);
-const char *opts_type_name(enum opts_type type);
 
 void opts_init(struct opts *o); /* all defaults */
 void opts_done(struct opts *o);

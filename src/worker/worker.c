@@ -23,6 +23,7 @@ enum {
     OUTPUT_DEFAULT = 1024 * 1024,
     BEAT_DEFAULT_MS = 5000,
     DOCUMENTS_DEFAULT = 64 << 20,
+    RESOURCES_DEFAULT = 1 << 30,
     JIGS_MAX = 64,
     BEATS_A_LEASE = 6, /* at least: how soon silence is noticed, too */
 };
@@ -41,12 +42,17 @@ static void report(struct worker *w, enum taskmsg_kind kind, const struct held_a
 {
     VEC(struct held_attempt) held = {0};
     struct str jigs[JIGS_MAX];
+    char host[HOST_NAME_MAX + 1] = "";
     struct taskmsg m = {.kind = kind,
                         .worker = str_of(w->name),
                         .capacity = w->capacity,
-                        .draining = w->stopping,
+                        .version = str_of(ANNEAL_VERSION),
+                        .labels = str_of(w->labels),
+                        .draining = w->draining || w->stopping,
                         .released = released,
                         .n_released = (uint32_t)n_released};
+    (void)gethostname(host, sizeof host - 1);
+    m.host = str_of(host);
     for (struct link *l = w->held.next; l != &w->held; l = l->next) {
         const struct run *r = LINK_OF(l, struct run, of_worker);
         vec_push(&held, ((struct held_attempt){r->msg.task, r->msg.attempt}));
@@ -57,6 +63,12 @@ static void report(struct worker *w, enum taskmsg_kind kind, const struct held_a
     }
     for (; m.n_jigs < JIGS_MAX && jig_at(m.n_jigs); m.n_jigs++)
         jigs[m.n_jigs] = str_of(jig_at(m.n_jigs)->name);
+    SCOPED_BUF(plugins);
+    if (kind == TASKMSG_HELLO) {
+        jig_plugins_tell(w->plugins, &plugins);
+        w->plugins_told = digest_64(plugins.data, plugins.len);
+    }
+    m.plugins = buf_str(&plugins);
     m.jigs = jigs;
     m.held = held.at;
     m.n_held = (uint32_t)held.n;
@@ -69,6 +81,7 @@ void worker_hello(struct worker *w)
     report(w, TASKMSG_HELLO, NULL, 0);
     answers_resend_older(w, UINT64_MAX);
     documents_ask_again(w, UINT64_MAX);
+    blobs_ask_again(w, UINT64_MAX);
 }
 
 /* Often enough that a lost beat or two do not look like silence. */
@@ -94,15 +107,26 @@ static void fence_self(struct worker *w, uint64_t now_ms)
     }
 }
 
+/* Plugins come and go while we run: whoever is told what there was is told again. */
+static bool plugins_changed(struct worker *w)
+{
+    SCOPED_BUF(now);
+    if (!w->plugins)
+        return false;
+    jig_plugins_tell(w->plugins, &now);
+    return digest_64(now.data, now.len) != w->plugins_told;
+}
+
 static void on_beat(void *arg)
 {
     struct worker *w = arg;
     uint64_t now_ms = loop_now_ms(w->loop), patience_ms = RESEND_BEATS * w->beat_ms;
-    report(w, TASKMSG_BEAT, NULL, 0);
+    report(w, plugins_changed(w) ? TASKMSG_HELLO : TASKMSG_BEAT, NULL, 0);
     fence_self(w, now_ms);
     if (now_ms > patience_ms) {
         answers_resend_older(w, now_ms - patience_ms);
         documents_ask_again(w, now_ms - patience_ms);
+        blobs_ask_again(w, now_ms - patience_ms);
     }
     loop_timer_at(w->beat, now_ms + worker_beat_after_ms(w));
 }
@@ -166,7 +190,9 @@ static int take_run_dir(struct worker *w, const char *run_dir, struct err *e)
     if (w->lock_fd < 0)
         return w->lock_fd;
     rc = make_dir(w->run_dir, JIG_LOCK_DIR, false, e);
-    return rc < 0 ? rc : make_dir(w->run_dir, JIG_SCRATCH_DIR, true, e);
+    if (rc == 0)
+        rc = make_dir(w->run_dir, JIG_SCRATCH_DIR, true, e);
+    return rc < 0 ? rc : make_dir(w->run_dir, JIG_RESOURCE_DIR, true, e);
 }
 
 static uint64_t first_seq(void)
@@ -184,12 +210,14 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
     w->mail = q;
     w->lock_fd = -1;
     w->name = o->name ? xstrdup(o->name) : default_name();
+    w->labels = o->labels ? xstrdup(o->labels) : NULL;
     w->runner = xstrdup(o->runner ? o->runner : "anneal-runner");
     w->plugins = o->plugin_path ? jig_plugins_new(o->plugin_path) : NULL;
     w->capacity = o->capacity ? o->capacity : CAPACITY_DEFAULT;
     w->max_output_bytes = o->max_output_bytes ? o->max_output_bytes : OUTPUT_DEFAULT;
     w->beat_ms = o->beat_ms ? o->beat_ms : BEAT_DEFAULT_MS;
     w->documents_max_bytes = o->document_bytes ? o->document_bytes : DOCUMENTS_DEFAULT;
+    w->blobs_max_bytes = o->resource_bytes ? o->resource_bytes : RESOURCES_DEFAULT;
     w->next_seq = first_seq();
     link_init(&w->idle);
     link_init(&w->held);
@@ -202,6 +230,8 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
     link_init(&w->parked);
     link_init(&w->documents_idle);
     link_init(&w->documents_asked);
+    link_init(&w->blobs_idle);
+    link_init(&w->blobs_asked);
     arena_init(&w->scratch);
     w->beat = loop_timer_new(l, on_beat, w);
     w->log_timer = loop_timer_new(l, worker_log_flush, w);
@@ -216,6 +246,20 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
     worker_hello(w);
     loop_timer_at(w->beat, loop_now_ms(l) + w->beat_ms);
     return w;
+}
+
+void worker_drain(struct worker *w)
+{
+    w->draining = true;
+    report(w, TASKMSG_BEAT, NULL, 0);
+}
+
+bool worker_is_idle(const struct worker *w)
+{
+    for (const struct link *l = w->held.next; l != &w->held; l = l->next)
+        if (!LINK_OF(l, const struct run, of_worker)->travel)
+            return false;
+    return true;
 }
 
 void worker_stop(struct worker *w, uint64_t grace_ms, loop_call_f *done, void *arg)
@@ -261,6 +305,7 @@ void worker_free(struct worker *w)
     }
     runs_bury(w);
     documents_done(w);
+    blobs_done(w);
     memory_done(w);
     travels_done(w);
     nodes_done(w);
@@ -277,6 +322,7 @@ void worker_free(struct worker *w)
     if (w->lock_fd >= 0)
         close(w->lock_fd);
     free(w->name);
+    free(w->labels);
     free(w->run_dir);
     free(w->runner);
     jig_plugins_free(w->plugins);

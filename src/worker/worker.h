@@ -16,6 +16,9 @@
  * If the server says that there is no such document any more, what it was made of has changed: the
  * run is answered "not yet", to be asked again with what there is then.
  *
+ * The same is true of contents of resources, but for their size: they are files, in run_dir.  If
+ * one is not to be had, its run is answered "not yet" too, with the reason.
+ *
  * A result says what the run returned only as far as it differs from what it was sent: nobody else
  * knows that for certain.  It is kept until its ACK, sent again after a HELLO and again if three
  * beats pass without an ACK.  Reply numbers start at the wall clock in microseconds, so that an ACK
@@ -33,6 +36,7 @@
 struct worker;
 struct worker_options {
     const char *name;        /* NULL: host name and pid */
+    const char *labels;      /* JSON map, told to the server; NULL: none */
     uint32_t capacity;       /* attempts at once; 0: 64 */
     const char *run_dir;     /* made if absent; locked, so that it has one worker */
     const char *plugin_path; /* directories of plugins, separated by colons; NULL: none */
@@ -40,6 +44,7 @@ struct worker_options {
     size_t max_output_bytes; /* per stream and attempt; 0: 1 MiB */
     uint64_t beat_ms;        /* 0: 5 s */
     size_t document_bytes;   /* of documents kept that nobody uses; 0: 64 MiB */
+    uint64_t resource_bytes; /* of contents kept that nobody uses, and of one archive; 0: 1 GiB */
     /* How nodes are reached whose access does not say so. */
     bool nodes_by_ssh;            /* false: they are this machine */
     const char *ssh_user;         /* NULL: root */
@@ -54,12 +59,21 @@ struct worker_options {
 /* Says HELLO at once.  ERR_BUSY if another worker has run_dir. */
 struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_options *o,
                           struct err *e);
+/* Tells the server that it wants nothing new; what it has, and what the server had sent before it
+ * heard, goes on. */
+void worker_drain(struct worker *w);
+/* Nothing runs or waits but what is on nodes. */
+bool worker_is_idle(const struct worker *w);
 /* Cancels what runs here, with the grace, and answers LOST for it; "not yet" for what was queued.
  * What runs on nodes goes on there, for others to take: the last BEAT says so.  Leaves the queue,
  * then calls done on the loop. */
 void worker_stop(struct worker *w, uint64_t grace_ms, loop_call_f *done, void *arg);
 /* After `done`, or when nothing runs.  Results not acknowledged are forgotten. */
 void worker_free(struct worker *w);
+
+/* What a queue that keeps messages must know of ours. */
+struct queue_words;
+const struct queue_words *worker_words(void);
 
 struct worker_counts {
     uint32_t running, queued, unacknowledged, remembered;

@@ -10,6 +10,9 @@
  *   worker_node.c    nodes that are reached by ssh: access, connections, what they may forget
  *   worker_travel.c  runs that are on such a node, one or several as a chain
  *   worker_park.c    runs that go on on a node which cannot be reached
+ *   worker_words.c   what a queue must know of messages that it keeps
+ *   worker_blob.c    contents of resources: fetched in parts, kept while there is room
+ *   worker_unpack.c  archives among them
  *   worker_document.c documents that messages name: asked for once, kept while there is room
  *
  * Everything happens on one loop thread.  Nothing is freed while a jig may be on the stack: ended
@@ -34,8 +37,9 @@ enum {
     LOG_DELAY_MS = 100,
     RESEND_BEATS = 3,
     SPARE_ARENAS = 64,
-    TAIL_BYTES = 3,       /* of a character that the next output may complete */
-    DATA_MAX_DEPTH = 256, /* peers lie three maps deep */
+    TAIL_BYTES = 3,        /* of a character that the next output may complete */
+    DATA_MAX_DEPTH = 256,  /* peers lie three maps deep */
+    BLOB_AGAIN_MS = 30000, /* a resource is not there: people have to see to it */
 };
 
 struct link { /* member of a circular list; the head is one too */
@@ -99,6 +103,7 @@ struct document {
     size_t bytes;
 };
 enum { RUN_DOCUMENTS = 2 }; /* under, over */
+struct blob;                /* worker_blob_i.h */
 
 /* AHEAD, GATHERING, BEHIND, QUEUED or FETCHING -> RUNNING -> ENDED; unstarted ones may end too. */
 enum run_life {
@@ -138,12 +143,15 @@ struct run { /* one (attempt, ask) held */
     uint64_t away_ms;  /* since when it may have begun there; 0: it has not */
     uint64_t retry_ms; /* when its node is tried again, for the so manieth time */
     uint32_t retries;
-    bool noted;    /* the server was told what it waits for */
-    bool prepared; /* its texts were read and found good */
+    bool noted;       /* the server was told what it waits for */
+    char *new_access; /* of its message, if that has changed since; NULL: it has not */
+    bool prepared;    /* its texts were read and found good */
     enum run_life life;
     bool cancelled; /* by the server or by a later run, not by our own stopping */
     bool timed_out, truncated;
     struct document *documents[RUN_DOCUMENTS]; /* NULL: none */
+    struct blob **blobs;                       /* contents of its resources */
+    uint32_t n_blobs;
     const struct jig *jig;
     struct jig_env env;
     struct task_request req;
@@ -171,6 +179,7 @@ struct worker {
     struct queue *mail;
     char *name, *run_dir, *runner;
     struct jig_plugins *plugins; /* NULL: none */
+    uint64_t plugins_told;       /* digest of what HELLO said of them */
     int lock_fd;
     uint32_t capacity;
     size_t max_output_bytes;
@@ -188,12 +197,16 @@ struct worker {
     struct link documents_idle;  /* longest idle first */
     struct link documents_asked; /* not here yet, longest asked for first */
     size_t documents_bytes, documents_max_bytes; /* of the idle ones */
+    struct strmap blobs;                         /* name of its file -> struct blob */
+    struct link blobs_idle, blobs_asked;         /* as for documents */
+    uint64_t blobs_bytes, blobs_max_bytes;
     struct worker_counts n;
     uint64_t next_seq;
     struct arena scratch; /* of the message being read */
     struct buf out;       /* of the message being written */
     VEC(struct arena *) spare;
-    bool attached, stopping;
+    char *labels; /* JSON; NULL: none */
+    bool attached, stopping, draining;
     bool unflushed; /* something was sent since the last flush */
     loop_call_f *stopped;
     void *stopped_arg;
@@ -250,7 +263,13 @@ struct node {
 };
 /* Where a task runs on this worker: by its access, else as the worker was told. */
 bool node_is_remote(const struct worker *w, const struct taskmsg *m, const struct value *access);
+bool node_is_elsewhere(const struct run *r); /* that of a run that is prepared */
 struct node *node_get(struct worker *w, const struct taskmsg *m, struct err *e);
+void node_key_forget(struct worker *w, struct str name);
+/* For struct jig_env: the way of a program here to the node of its run, and keys that it saw. */
+int node_route(void *run, const char *known_path, struct arena *mem, struct jig_route *ret_r,
+               struct err *e);
+void node_learned(void *run, struct str known);
 void node_forget_later(struct node *n, const char *chain); /* it need not keep this any more */
 int nodes_start(struct worker *w, const struct worker_options *o, struct err *e);
 void nodes_done(struct worker *w);
@@ -278,6 +297,8 @@ void run_park(struct run *r, const char *why, uint64_t least_ms);
 bool run_is_parked(const struct run *r);
 void run_unpark(struct run *r); /* wherever it is now, it is not waited for any more */
 void run_hurry(struct run *r);  /* to be tried at once */
+/* It was sent again, and is held: its node may be reached in another way now. */
+void run_sent_again(struct run *r, const struct taskmsg *m);
 void run_reached(struct run *r);
 void parked_due(void *worker);
 
@@ -296,6 +317,8 @@ void chain_forget(struct run *r); /* it and all behind it are held no longer, un
 /* A document has come, or never will: who waited for it is queued, or answered "not yet". */
 void runs_document_came(struct worker *w, struct document *d);
 void runs_document_missing(struct worker *w, struct document *d);
+void runs_blob_came(struct worker *w, struct blob *b);
+void runs_blob_failed(struct worker *w, struct blob *b, enum outcome outcome, const char *text);
 
 /* worker_step.c */
 /* What the message says of tests, into r->pre and r->post; r->req is complete, texts go to r->mem.
@@ -315,6 +338,15 @@ void document_come(struct worker *w, const struct taskmsg *m);
 /* What was asked for before that is asked for again. */
 void documents_ask_again(struct worker *w, uint64_t asked_before_ms);
 void documents_done(struct worker *w);
+
+/* worker_blob.c */
+struct resource_named;
+/* For a run of this task; asked for if it is not here. */
+struct blob *blob_use(struct worker *w, const struct resource_named *r, const struct taskmsg *by);
+void blob_unuse(struct blob *b); /* NULL is as good as any */
+void blob_come(struct worker *w, const struct taskmsg *m);
+void blobs_ask_again(struct worker *w, uint64_t asked_before_ms);
+void blobs_done(struct worker *w);
 
 /* worker_log.c */
 void run_log(void *run, int stream, const char *p, size_t n);

@@ -75,10 +75,13 @@ static void on_task(struct worker *w, const struct taskmsg *m)
 {
     struct known *k = known_get(w, m->task);
     struct answer *a = answer_find(k, m->attempt, &m->ask);
+    struct run *held = run_find(k, m->attempt, &m->ask);
     int order = compare(m, k);
-    if (a)
+    if (held)
+        run_sent_again(held, m);
+    else if (a)
         answer_resend(w, a);
-    else if (order < 0 && !run_find(k, m->attempt, &m->ask))
+    else if (order < 0)
         refuse_earlier(w, k, m);
     else if (order > 0 && w->stopping)
         answer_now(w, k, m, m->behind ? OUTCOME_CANCELLED : OUTCOME_AGAIN,
@@ -160,6 +163,7 @@ static void handle(struct worker *w, struct str text)
     case TASKMSG_ACK: answers_acknowledge(w, m.seq); break;
     case TASKMSG_HELLO: worker_hello(w); break;
     case TASKMSG_DOCUMENT: document_come(w, &m); break;
+    case TASKMSG_PART: blob_come(w, &m); break;
     case TASKMSG_DROP: on_drop(w, &m); break;
     case TASKMSG_BEAT: on_server_beat(w, &m); break;
     case TASKMSG_NOTE:
@@ -167,6 +171,7 @@ static void handle(struct worker *w, struct str text)
     case TASKMSG_LOG:
     case TASKMSG_FETCH:
     case TASKMSG_SEEN:
+    case TASKMSG_WANT:
     case TASKMSG_KIND_COUNT:
         log_line(LOG_WARN, "worker-message", LOGT("unexpected", taskmsg_kind_name(m.kind)));
         break;

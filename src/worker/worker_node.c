@@ -161,6 +161,16 @@ bool node_is_remote(const struct worker *w, const struct taskmsg *m, const struc
     return m->node.n > 0 && (via ? strcmp(via, "ssh") == 0 : w->nodes && w->nodes->by_ssh);
 }
 
+bool node_is_elsewhere(const struct run *r)
+{
+    struct value *access = NULL;
+    struct err e;
+    if (r->msg.access.n && json_parse(r->mem, r->msg.access.s, r->msg.access.n,
+                                      &(struct json_options){.name = "access"}, &access, &e) < 0)
+        access = NULL;
+    return node_is_remote(r->w, &r->msg, access);
+}
+
 static void on_host_key(void *arg, const char *name, const char *line)
 {
     worker_send(arg, &(struct taskmsg){
@@ -184,6 +194,13 @@ static int pool_open(struct worker *w, struct err *e)
     return rc;
 }
 
+void node_key_forget(struct worker *w, struct str name)
+{
+    uintptr_t found;
+    if (w->nodes->pool && strmap_get(&w->nodes->by_name, name, &found))
+        ssh_pool_forget(w->nodes->pool, ((struct node *)found)->name);
+}
+
 struct node *node_get(struct worker *w, const struct taskmsg *m, struct err *e)
 {
     struct worker_nodes *all = w->nodes;
@@ -204,6 +221,51 @@ struct node *node_get(struct worker *w, const struct taskmsg *m, struct err *e)
         strmap_put(&all->by_name, str_of(n->name), (uintptr_t)n);
     }
     return access_take(n, m, e) < 0 ? NULL : n;
+}
+
+/* ---- ways of other programs ---- */
+
+static struct str keep_text(struct arena *mem, const struct buf *b)
+{
+    return (struct str){arena_strndup(mem, buf_str(b).s, b->len), b->len};
+}
+
+int node_route(void *run, const char *known_path, struct arena *mem, struct jig_route *ret_r,
+               struct err *e)
+{
+    struct run *r = run;
+    const char *address;
+    SCOPED_BUF(config);
+    SCOPED_BUF(known);
+    *ret_r = (struct jig_route){0};
+    if (!node_is_elsewhere(r))
+        return 0;
+    struct node *n = node_get(r->w, &r->msg, e);
+    if (!n)
+        return -(int)e->code;
+    int rc = ssh_config_write(r->w->nodes->pool, &n->target, known_path, r->msg.ask, &config,
+                              &known, &address, e);
+    if (rc < 0)
+        return rc;
+    *ret_r = (struct jig_route){.address = arena_strdup(mem, address),
+                                .config = keep_text(mem, &config),
+                                .known = keep_text(mem, &known),
+                                .agent = n->target.agent ? getenv("SSH_AUTH_SOCK") : NULL,
+                                .sudo = n->options.sudo};
+    return 0;
+}
+
+/* "alias type base64": the server pins the first it is told of. */
+void node_learned(void *run, struct str known)
+{
+    struct run *r = run;
+    const char *blank = known.n ? memchr(known.s, ' ', known.n) : NULL;
+    const char *end = known.n ? memchr(known.s, '\n', known.n) : NULL;
+    if (!blank || !end || blank > end)
+        return;
+    worker_send(r->w, &(struct taskmsg){.kind = TASKMSG_SEEN,
+                                        .node = r->msg.node,
+                                        .host_key = {blank + 1, (size_t)(end - blank - 1)}});
 }
 
 /* ---- what a node may forget ---- */

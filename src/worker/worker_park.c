@@ -11,6 +11,7 @@
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "worker/worker_i.h"
 
@@ -65,6 +66,21 @@ void run_hurry(struct run *r)
 {
     r->retry_ms = loop_now_ms(r->w->loop);
     arm(r->w);
+}
+
+void run_sent_again(struct run *r, const struct taskmsg *m)
+{
+    if (!str_eq(m->access, r->msg.access)) {
+        char *old = r->new_access;
+        r->new_access = xstrndup(m->access.n ? m->access.s : "", m->access.n);
+        r->msg.access = str_of(r->new_access);
+        free(old);
+    }
+    if (!run_is_parked(r))
+        return;
+    node_key_forget(r->w,
+                    m->node); /* the one it showed to us; those pinned come with the message */
+    run_hurry(r);
 }
 
 void run_reached(struct run *r)

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "worker/worker_i.h"
+#include "worker/worker_blob_i.h"
 
 static struct arena *arena_borrow(struct worker *w)
 {
@@ -38,7 +38,7 @@ static struct str *task_texts(struct taskmsg *m, size_t i)
 {
     struct str *all[] = {&m->jig,   &m->name,   &m->node,   &m->address, &m->access,
                          &m->key,   &m->params, &m->data,   &m->under,   &m->over,
-                         &m->tests, &m->digest, &m->fields, &m->secrets};
+                         &m->tests, &m->digest, &m->fields, &m->secrets, &m->resources};
     return i < sizeof all / sizeof all[0] ? all[i] : NULL;
 }
 
@@ -47,7 +47,32 @@ bool run_has_documents(const struct run *r)
     for (size_t i = 0; i < RUN_DOCUMENTS; i++)
         if (r->documents[i] && !r->documents[i]->v)
             return false;
+    for (uint32_t i = 0; i < r->n_blobs; i++)
+        if (r->blobs[i]->life != BLOB_HERE)
+            return false;
     return true;
+}
+
+/* A list that cannot be read is the jig's to complain about. */
+static void run_blobs_use(struct run *r)
+{
+    SCOPED_ARENA(mem);
+    const struct resource_named *all;
+    uint32_t n;
+    struct err ignored;
+    if (!r->msg.resources.n || resources_read(&mem, r->msg.resources, &all, &n, &ignored) < 0)
+        return;
+    r->blobs = xcalloc(n ? n : 1, sizeof *r->blobs);
+    for (uint32_t i = 0; i < n; i++)
+        r->blobs[r->n_blobs++] = blob_use(r->w, &all[i], &r->msg);
+}
+
+static bool run_needs(const struct run *r, const struct blob *b)
+{
+    for (uint32_t i = 0; i < r->n_blobs; i++)
+        if (r->blobs[i] == b)
+            return true;
+    return false;
 }
 
 void run_enqueue(struct run *r, bool first)
@@ -86,6 +111,7 @@ struct run *run_new(struct worker *w, struct known *k, const struct taskmsg *m)
         r->away_ms = loop_now_ms(w->loop);
     r->documents[0] = document_use(w, copy.under, &r->msg);
     r->documents[1] = document_use(w, copy.over, &r->msg);
+    run_blobs_use(r);
     r->life = copy.behind ? LIFE_AHEAD : LIFE_BEHIND;
     if (r->life == LIFE_BEHIND && link_empty(&k->runs))
         run_enqueue(r, false); /* the first run of its task: it starts when there is room */
@@ -108,8 +134,12 @@ void run_free(struct run *r)
     run_steps_done(r);
     loop_timer_free(r->deadline);
     arena_return(r->w, r->mem);
+    free(r->new_access);
     for (size_t i = 0; i < RUN_DOCUMENTS; i++)
         document_unuse(r->documents[i]);
+    for (uint32_t i = 0; i < r->n_blobs; i++)
+        blob_unuse(r->blobs[i]);
+    free(r->blobs);
     buf_done(&r->out[0].text);
     buf_done(&r->out[1].text);
     if (r->msg.secrets.n)
@@ -184,6 +214,32 @@ void runs_document_missing(struct worker *w, struct document *d)
             continue;
         run_drop(r, r->life == LIFE_AHEAD ? OUTCOME_CANCELLED : OUTCOME_AGAIN,
                  "what it was to see has changed before it was started");
+        l = w->held.next; /* others may have gone with it */
+    }
+}
+
+void runs_blob_came(struct worker *w, struct blob *b)
+{
+    for (struct link *l = w->held.next; l != &w->held; l = l->next) {
+        struct run *r = LINK_OF(l, struct run, of_worker);
+        if (r->life == LIFE_FETCHING && run_needs(r, b))
+            run_enqueue(r, false);
+    }
+    runs_pump(w);
+}
+
+void runs_blob_failed(struct worker *w, struct blob *b, enum outcome outcome, const char *text)
+{
+    for (struct link *l = w->held.next; l != &w->held;) {
+        struct run *r = LINK_OF(l, struct run, of_worker);
+        struct taskmsg result = {.outcome = r->life == LIFE_AHEAD ? OUTCOME_CANCELLED : outcome,
+                                 .exit_code = -1,
+                                 .again_ms = BLOB_AGAIN_MS,
+                                 .text = str_of(text)};
+        l = l->next;
+        if (r->life == LIFE_RUNNING || !run_needs(r, b))
+            continue;
+        give(r, &result);
         l = w->held.next; /* others may have gone with it */
     }
 }
@@ -335,9 +391,7 @@ int run_prepare(struct run *r, struct err *e)
 static void preview(struct run *r)
 {
     struct jig_result res = {.outcome = OUTCOME_OK, .text = "no-op: not run"};
-    if (travel_wanted(r, r->jig) && !r->jig->programs) /* it would look at this machine's files */
-        snprintf(res.text, sizeof res.text, "no-op: not run, its node was not looked at");
-    else if (r->jig->preview)
+    if (r->jig->preview)
         r->jig->preview(&r->env, &r->req, &res);
     run_end(r, &res);
 }
@@ -351,6 +405,8 @@ static void start(struct run *r)
                               .runner = w->runner,
                               .max_output_bytes = w->max_output_bytes,
                               .plugins = w->plugins,
+                              .route = node_route,
+                              .learned = node_learned,
                               .log = run_log,
                               .finish = run_step_finished,
                               .ctx = r};

@@ -18,7 +18,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/json.h"
 #include "worker/worker_i.h"
 
 enum { UNREACHED_MS = 5000, UNTRUSTED_MS = 30000, LIMIT_SPARE_S = 30 };
@@ -32,6 +31,7 @@ struct travel {
     struct run *runs[REACH_STEPS_MAX]; /* NULL: told, or forgotten */
     const struct jig *jigs[REACH_STEPS_MAX];
     const struct task_request *requests[REACH_STEPS_MAX]; /* of the runs */
+    bool boots[REACH_STEPS_MAX]; /* the machine is told to boot: its silence says nothing */
     size_t n;
     uint32_t waiting; /* answers that are not acknowledged */
     bool over, began; /* began: something of it may have */
@@ -93,7 +93,9 @@ static void on_log(void *arg, unsigned step, const char *p, size_t n)
 /* One that has not come to an end by itself. */
 static void say(struct jig_result *r, enum outcome outcome, const char *what, struct str note)
 {
-    *r = (struct jig_result){.outcome = outcome, .exit_code = -1};
+    *r = (struct jig_result){.outcome = outcome,
+                             .exit_code = -1,
+                             .again_ms = outcome == OUTCOME_AGAIN ? UNREACHED_MS : 0};
     snprintf(r->text, sizeof r->text, "%s%s%.*s", what, note.n ? ": " : "",
              (int)(note.n < 160 ? note.n : 160), note.n ? note.s : "");
 }
@@ -112,15 +114,17 @@ static void judge(struct travel *t, unsigned step, const struct reach_end *end, 
         say(ret, OUTCOME_CANCELLED, "ran too long", end->note);
         break;
     case REACH_REFUSED:
-        /* Of one with tests, sent again from its beginning, a later part may be the later run. */
-        if (r->msg.since_ms && r->msg.tests.n)
+        /* Of one with tests or with parts, sent again from its beginning, a later one of these may
+         * be the later run. */
+        if (r->msg.since_ms && (r->msg.tests.n || t->jigs[step]->next))
             say(ret, OUTCOME_LOST, "it was begun before, and got further", end->note);
         else
             say(ret, OUTCOME_REFUSED, "the node knows a later run", end->note);
         break;
     case REACH_LOST:
     case REACH_HELD:
-        say(ret, OUTCOME_LOST, "it was begun before, and its end was not seen", end->note);
+        say(ret, t->boots[step] ? OUTCOME_AGAIN : OUTCOME_LOST,
+            "it was begun before, and its end was not seen", end->note);
         break;
     case REACH_FULL: say(ret, OUTCOME_FAILED, "no space left on the node", end->note); break;
     case REACH_UNRUN: say(ret, OUTCOME_FAILED, "it could not be begun", end->note); break;
@@ -150,6 +154,53 @@ static void finish(struct run *r, struct travel *t, const struct jig_result *res
     run_step_finished(r, res);
 }
 
+/* Everything of a step but what it runs. */
+static void step_blank(const struct task_request *req, struct reach_step *s)
+{
+    const struct taskmsg *m = req->msg;
+    *s = (struct reach_step){.run = {.fence = m->fence,
+                                     .task = m->task,
+                                     .attempt = m->attempt,
+                                     .ask = m->ask,
+                                     .step = req->step},
+                             .umask_bits = 022,
+                             .grace_s = (uint32_t)((m->grace_ms + 999) / 1000)};
+    if (m->timeout_ms)
+        s->limit_s = (uint32_t)(m->timeout_ms / 1000) + LIMIT_SPARE_S;
+}
+
+static int travel_send(struct run *r, const struct jig *jig, const struct task_request *req,
+                       const struct reach_step *first, struct err *e);
+
+/* Has its jig something to run behind it?  Then that is on its way, or could not be sent. */
+static bool goes_further(struct travel *t, unsigned step, const struct reach_end *end)
+{
+    struct run *r = t->runs[step];
+    const struct jig *jig = t->jigs[step];
+    struct reach_step s;
+    struct jig_result res;
+    struct err e = {0};
+    if (end->what != REACH_DONE || !jig->next || t->requests[step] != &r->req || r->cancelled ||
+        r->timed_out || r->w->stopping || r->req.part + 1 >= JIG_RUN_STEPS)
+        return false;
+    step_blank(&r->req, &s);
+    int rc = jig->next(&r->env, &r->req, end, r->mem, &s, &e);
+    if (rc == 0)
+        return false;
+    travel_leave(r);
+    if (rc > 0) {
+        r->req.part++;
+        s.run.step = ++r->req.step;
+        r->away_ms = 0; /* nothing of this has begun */
+        rc = travel_send(r, jig, &r->req, &s, &e);
+    }
+    if (rc < 0) {
+        say(&res, OUTCOME_FAILED, e.text, (struct str){0});
+        run_step_finished(r, &res);
+    }
+    return true;
+}
+
 static void on_end(void *arg, unsigned step, const struct reach_end *end)
 {
     struct travel *t = arg;
@@ -177,7 +228,7 @@ static void on_end(void *arg, unsigned step, const struct reach_end *end)
             say(&res, OUTCOME_FAILED, e.text, (struct str){0});
             run_step_finished(r, &res);
         }
-    } else {
+    } else if (!goes_further(t, step, end)) {
         judge(t, step, end, &mem, &res);
         finish(r, t, &res);
     }
@@ -192,7 +243,8 @@ static void unreached(const struct reach_over *over, struct jig_result *ret)
         return;
     }
     say(ret, OUTCOME_AGAIN, over->text, (struct str){0});
-    ret->again_ms = trust ? UNTRUSTED_MS : UNREACHED_MS;
+    if (trust)
+        ret->again_ms = UNTRUSTED_MS;
 }
 
 /* Only the node can say what became of it. */
@@ -225,7 +277,8 @@ static void on_over(void *arg, const struct reach_over *over)
             travel_leave(r); /* what becomes of it follows from the one before it */
             continue;
         }
-        if (may_be_there(r, over) && !r->cancelled && !r->timed_out) {
+        bool boots = t->boots[i]; /* then silence is what was asked for */
+        if (may_be_there(r, over) && !boots && !r->cancelled && !r->timed_out) {
             if (over->kind == REACH_CUT && !r->away_ms)
                 r->away_ms = loop_now_ms(w->loop);
             bool trust = over->fail == REACH_FAIL_HOST_KEY || over->fail == REACH_FAIL_AUTH;
@@ -235,7 +288,7 @@ static void on_over(void *arg, const struct reach_over *over)
             continue;
         }
         if (may_be_there(r, over))
-            say(&res, OUTCOME_LOST, over->text, (struct str){0});
+            say(&res, boots ? OUTCOME_AGAIN : OUTCOME_LOST, over->text, (struct str){0});
         else
             unreached(over, &res);
         if (r->cancelled && res.outcome == OUTCOME_AGAIN)
@@ -253,14 +306,7 @@ static void on_over(void *arg, const struct reach_over *over)
 
 bool travel_wanted(const struct run *r, const struct jig *jig)
 {
-    struct value *access = NULL;
-    struct err e;
-    if (!jig->step)
-        return false;
-    if (r->msg.access.n && json_parse(r->mem, r->msg.access.s, r->msg.access.n,
-                                      &(struct json_options){.name = "access"}, &access, &e) < 0)
-        access = NULL;
-    return node_is_remote(r->w, &r->msg, access);
+    return jig->step && node_is_elsewhere(r);
 }
 
 /* How long ago it may have begun; 0: it has not. */
@@ -275,17 +321,8 @@ static uint32_t since_s(const struct run *r)
 static int step_make(struct run *r, const struct jig *jig, const struct task_request *req,
                      struct reach_step *s, struct err *e)
 {
-    const struct taskmsg *m = req->msg;
-    *s = (struct reach_step){.run = {.fence = m->fence,
-                                     .task = m->task,
-                                     .attempt = m->attempt,
-                                     .ask = m->ask,
-                                     .step = req->step},
-                             .umask_bits = 022,
-                             .since_s = since_s(r),
-                             .grace_s = (uint32_t)((m->grace_ms + 999) / 1000)};
-    if (m->timeout_ms)
-        s->limit_s = (uint32_t)(m->timeout_ms / 1000) + LIMIT_SPARE_S;
+    step_blank(req, s);
+    s->since_s = since_s(r);
     return jig->step(req, r->mem, s, e);
 }
 
@@ -309,8 +346,9 @@ static void gather(struct travel *t, struct run *r, const struct jig *jig,
     r->line = (struct jig_line){0};
 }
 
-int travel_begin(struct run *r, const struct jig *jig, const struct task_request *req,
-                 struct err *e)
+/* first: what it starts with; NULL: what its jig says. */
+static int travel_send(struct run *r, const struct jig *jig, const struct task_request *req,
+                       const struct reach_step *first, struct err *e)
 {
     struct reach_step steps[REACH_STEPS_MAX];
     r->away_jig = jig;
@@ -324,13 +362,19 @@ int travel_begin(struct run *r, const struct jig *jig, const struct task_request
     t->w = r->w;
     t->node = node;
     link_append(&r->w->travels, &t->of_worker);
-    int rc = step_make(r, jig, req, &steps[0], e);
+    int rc = 0;
+    if (first)
+        steps[0] = *first;
+    else
+        rc = step_make(r, jig, req, &steps[0], e);
+    t->boots[0] = steps[0].kind == REACH_REBOOT;
     gather(t, r, jig, req);
     for (struct run *next = r->msg.tests.n ? NULL : r->after;
          rc == 0 && next && t->n < REACH_STEPS_MAX && goes_along(r, next); next = next->after) {
         struct err later;
         if (step_make(next, next->jig, &next->req, &steps[t->n], &later) < 0)
             break;
+        t->boots[t->n] = steps[t->n].kind == REACH_REBOOT;
         gather(t, next, next->jig, &next->req);
     }
     struct reach_chain_spec spec = {.loop = r->w->loop,
@@ -350,6 +394,12 @@ int travel_begin(struct run *r, const struct jig *jig, const struct task_request
     else if (r->cancelled || r->timed_out)
         travel_stop(r, r->msg.grace_ms); /* that was said while it could not be reached */
     return rc;
+}
+
+int travel_begin(struct run *r, const struct jig *jig, const struct task_request *req,
+                 struct err *e)
+{
+    return travel_send(r, jig, req, NULL, e);
 }
 
 /* ---- ending ---- */

@@ -23,18 +23,19 @@ MAY = {
     "planner": "base model catalog graph solver template",
     "annealer": "base model graph",
     "store": "base sys model",
-    "queue": "base sys",
+    "tls": "base sys",
     "http": "base sys",
+    "queue": "base sys http",
     "ssh": "base sys",
     "reach": "base sys",
     "jig": "base sys model http reach plugin",
-    "worker": "base sys model queue jig reach ssh",
+    "worker": "base sys model plugin queue jig reach ssh",
     "server": "base sys model graph template catalog planner annealer store queue plugin",
     "sim": "base model catalog graph planner annealer store server",
     "api": "base sys model server",
     "cli": "base sys model http sim catalog planner graph solver template plugin",
     "host": "base sys",
-    "bin": "base sys model graph catalog planner annealer store queue jig worker server sim api cli http host",
+    "bin": "base sys model graph catalog planner annealer store queue jig worker server sim api cli http host tls",
 }
 # what the simulator may see of the server: the commit step and what surrounds it, nothing with a socket
 SIM_SEES = {"server/commit.h", "server/desire.h", "server/hook_round.h", "server/hook_store.h", "server/lease.h", "server/restore.h"}
@@ -42,6 +43,7 @@ SIM_SEES = {"server/commit.h", "server/desire.h", "server/hook_round.h", "server
 FACADES = {
     "base": None, "sys": None, "model": None,  # every header that is not *_i.h
     "server": {"server/server.h", "server/commit.h", "server/desire.h", "server/hook_round.h", "server/hook_store.h", "server/lease.h", "server/restore.h", "server/verify.h"},
+    "queue": {"queue/queue.h", "queue/remote.h"},
     "jig": {"jig/jig.h", "jig/runner.h"},
     "catalog": {"catalog/catalog.h", "catalog/import.h", "catalog/kinds.h", "catalog/taskgraph.h"},
     "planner": {"planner/planner.h", "planner/layout.h", "planner/layout_phase.h", "planner/phase.h", "planner/phase_plan.h", "planner/phase_write.h", "planner/weave.h", "planner/weave_plan.h", "planner/weave_write.h"},
@@ -51,7 +53,7 @@ FACADES = {
 }
 BANNED = re.compile(r"\b(strcpy|strcat|sprintf|vsprintf|gets|strtok|strncpy|strncat|atoi|atol|atoll|alloca|system|popen)\s*\(")
 LIBRARY_HEADERS = {  # adapters hide their library: no type of it in a header
-    "sqlite3.h": "store", "uv.h": "sys", "microhttpd.h": "api", "curl/curl.h": "http", "libssh/libssh.h": "ssh", "libfyaml.h": "base",
+    "sqlite3.h": "store", "uv.h": "sys", "microhttpd.h": "api", "curl/curl.h": "http", "gnutls/gnutls.h": "tls", "libssh/libssh.h": "ssh", "libfyaml.h": "base",
 }
 failures = collections.defaultdict(list)
 count = collections.Counter()

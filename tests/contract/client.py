@@ -67,6 +67,7 @@ class Api:
     def __init__(self, url, token, tap, strict=True):
         self.url, self.token, self.tap, self.strict = urllib.parse.urlsplit(url), token, tap, strict
         self.connection = None
+        self.worker_token = None  # whose line the operations of scope worker are about
         document = self.raw("GET", "/v1/openapi.json")
         self.document = document.json
         self.checker = Checker(self.document)
@@ -98,8 +99,10 @@ class Api:
     def send(self, op, ids=(), query=None, body=None, headers=None, token=True, raw_body=None):
         """A call that is not judged.  token: True for ours, None for none, or another one."""
         head = dict(headers or {})
+        if token is True:
+            token = self.worker_token if op.scope == "worker" else self.token
         if token:
-            head["Authorization"] = "Bearer " + (self.token if token is True else token)
+            head["Authorization"] = "Bearer " + token
         data = raw_body
         if body is not None:
             data = json.dumps(body).encode()

@@ -14,6 +14,8 @@ fake has the shapes but not the sense: what depends on the outcome of work is no
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
+import base64
+import hashlib
 import http.client
 import json
 import os
@@ -289,6 +291,83 @@ class Scenario:
             self.tap.ok(got.json["sensitive"] == [], "provider_put: null takes a secret away", got.json)
         api.call("provider_list")
         api.call("provider_delete", "contract", match=got.headers["ETag"])
+
+    def workers(self):
+        """Workers elsewhere: invited, joined, drained, removed; the line of one of them."""
+        api = self.api
+        api.call("worker_list")
+        made = api.call("worker_token", body={"name": "contract-worker", "ttl_ms": 60000, "labels": {"rack": "r1"}})
+        joined = api.call("worker_join", body={"secret": made.json["secret"], "name": "contract-worker", "labels": {"os": "any"}},
+                          token=None)
+        api.worker_token = joined.json["credential"]
+        if not self.fake:
+            api.refuse("worker_join", (), 422, "a token that was used", "/secret", token=None,
+                       body={"secret": made.json["secret"], "name": "contract-worker"})
+            api.refuse("worker_join", (), 422, "a token that nobody made", "/secret", token=None,
+                       body={"secret": "anj_" + "A" * 43, "name": "contract-worker"})
+            other = api.call("worker_token", body={"name": "contract-other"}).json["secret"]
+            api.refuse("worker_join", (), 422, "a token for another name", token=None,
+                       body={"secret": other, "name": "contract-worker"})
+            self.tap.ok(api.call("worker_get", "contract-worker").json["labels"] == {"rack": "r1", "os": "any"},
+                        "worker_get: labels of both")
+        hello = json.dumps({"kind": "hello", "worker": "contract-worker", "capacity": 1, "jigs": ["nothing"]})
+        said = api.call("worker_messages", "contract-worker", body={"life": "contract-1", "first": 1, "messages": [hello]})
+        self.tap.ok(said.json == {"taken": 1}, "worker_messages: taken", said.json)
+        api.call("worker_poll", "contract-worker", body={"life": "contract-1", "after": 0, "wait_ms": 0})
+        if not self.fake:
+            again = api.call("worker_messages", "contract-worker", body={"life": "contract-1", "first": 1, "messages": [hello]})
+            self.tap.ok(again.json == {"taken": 1}, "worker_messages: a number is taken once", again.json)
+            api.refuse("worker_messages", ("contract-worker",), 409, "a gap", body={"life": "contract-1", "first": 3, "messages": [hello]})
+            api.refuse("worker_messages", ("contract-worker",), 409, "the middle of another life",
+                       body={"life": "contract-2", "first": 2, "messages": [hello]})
+            api.refuse("worker_poll", ("contract-worker",), 409, "another life", body={"life": "contract-2", "after": 0, "wait_ms": 0})
+            api.refuse("worker_poll", ("contract-worker",), 409, "what was never sent",
+                       body={"life": "contract-1", "after": 1000, "wait_ms": 0})
+            api.refuse("worker_messages", ("contract-worker",), 403, "a token of scope admin", token=api.token,
+                       body={"life": "contract-1", "first": 2, "messages": []})
+            api.refuse("node_list", (), 403, "a worker's credential", token=api.worker_token)
+            api.refuse("worker_join", (), 409, "the name of a worker at work", "/name", token=None,
+                       body={"secret": api.call("worker_token", body={}).json["secret"], "name": "contract-worker"})
+        got = api.call("worker_get", "contract-worker")
+        api.call("worker_patch", "contract-worker", body={"draining": True}, match=got.headers["ETag"])
+        spare = api.call("worker_token", note="without a body").json["secret"]
+        gone = api.call("worker_join", body={"secret": spare, "name": "contract-spare"}, token=None).json["credential"]
+        api.call("worker_delete", "contract-spare", match="*")
+        if not self.fake:
+            api.refuse("worker_poll", ("contract-spare",), 401, "a credential of nobody", token=gone,
+                       body={"life": "contract-3", "after": 0, "wait_ms": 0})
+
+    def resources(self):
+        """Contents in two parts, a version of them, its states."""
+        api = self.api
+        digest = hashlib.blake2b(b"contract", digest_size=16).hexdigest()
+        for at, text in ((0, b"cont"), (4, b"ract")):
+            part = {"size": 8, "offset": at, "content": base64.b64encode(text).decode()}
+            got = api.call("content_put", digest, body=part, want=200)
+        self.tap.ok(got.json["complete"], "content_put: complete with its last part", got.json)
+        api.call("content_get", digest)
+        body = {"type": "dirs", "kind": "images", "name": "contract", "digest": digest}
+        made = api.call("resource_create", body=body, want=201)
+        if not self.fake:
+            api.call("resource_create", body=body, want=200, note="the same again")
+            api.refuse("resource_create", (), 422, "a kind that is not declared", body=dict(body, kind="nothing"))
+            api.refuse("resource_create", (), 422, "a content that is not here", body=dict(body, digest="0" * 32))
+            api.refuse("content_get", ("0" * 32,), 404, "a content that is not here")
+            other = hashlib.blake2b(b"other", digest_size=16).hexdigest()
+            api.refuse("content_put", (other,), 409, "a part that is not the next", body={"size": 8, "offset": 4, "content": ""})
+            api.refuse("content_put", (other,), 422, "a content of another digest", body={"size": 3, "offset": 0, "content": "YWJj"})
+            api.refuse("content_put", (other,), 413, "a content that is too large", body={"size": 1 << 50, "offset": 0, "content": ""})
+        api.call("resource_list")
+        api.call("resource_get", made.json["id"])
+        api.call("resource_stage", made.json["id"])
+        if not self.fake:
+            api.refuse("resource_delete", (made.json["id"],), 409, "one that is staged", headers={"If-Match": "*"})
+        api.call("resource_recall", made.json["id"])
+        api.call("resource_sync")
+        got = api.call("resource_get", made.json["id"])
+        if not self.fake:
+            self.tap.ok(got.json["state"] == "inactive", "resource_recall: what was staged is inactive", got.json)
+        api.call("resource_delete", made.json["id"], match=got.headers["ETag"])
 
     def overlays(self):
         """What lies over task graphs, of a barclamp and of a deployment alike."""
@@ -622,7 +701,7 @@ class Scenario:
 def run(args, tap, url, token, process=None):
     scenario = Scenario(Api(url, token, tap), args)
     scenario.process = process
-    for step in (scenario.server, scenario.token, scenario.tenants, scenario.catalog, scenario.inventory, scenario.providers, scenario.overlays, scenario.work,
+    for step in (scenario.server, scenario.token, scenario.tenants, scenario.catalog, scenario.inventory, scenario.providers, scenario.workers, scenario.resources, scenario.overlays, scenario.work,
                  scenario.graph, scenario.clusters, scenario.wanting, scenario.trouble, scenario.uncertain, scenario.suspicion, scenario.events, scenario.teardown,
                  scenario.wrong, scenario.complete):
         print(f"# {step.__name__}", flush=True)

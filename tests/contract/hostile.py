@@ -88,7 +88,7 @@ def paths(api, op):
         wrong[i] = 4000000000 if schema.get("type") == "integer" else "nobody.knows.this"
         may_make = op.id in ("pool_put", "provider_put")  # PUT makes what is not there
         if not may_make:
-            api.refuse(op.id, wrong, (404, 422) if op.method == "POST" else 404, f"an unknown {{{p['name']}}}",
+            api.refuse(op.id, wrong, 403 if op.scope == "worker" else (404, 422) if op.method == "POST" else 404, f"an unknown {{{p['name']}}}",
                        op=op, body=body, headers=head)
 
 

@@ -19,3 +19,36 @@ processes_in() { find /proc -mindepth 3 -maxdepth 3 -path '/proc/[0-9]*/ns/*' -p
 interfaces() { ip -o link | cut -d' ' -f2 | grep -cE '^(br77|ah0a4d)' || :; }
 mounts() { grep -c "$work" /proc/self/mountinfo || :; }
 no_process() { [ "$(processes_in "$1")" = 0 ]; }
+
+# The server and its worker are the controller; the CLI reaches them there.
+real=$bin
+serve_bed() { # OPTIONS: as start, in the controller's network
+    : >"$work/log"
+    "$top/tests/bed/fleet" --dir "$bed" enter "$real/anneald" --data-dir "$work/data" --listen 127.0.0.1:0 --set recover_grace=1s \
+        --set ssh_identity="$bed/key" --set ssh_kex=curve25519-sha256 "$@" >>"$work/log" 2>&1 &
+    server_pid=$!
+    until grep -q server.ready "$work/log"; do
+        kill -0 $server_pid 2>/dev/null || return 1
+        read -rt 0.02 <> <(:) || :
+    done
+    port=$(sed -n 's/.*server.ready.* port=\([0-9]*\).*/\1/p' "$work/log")
+    export ANNEAL_SERVER=http://127.0.0.1:$port
+}
+anneal() { fleet enter "$real/anneal" "$@"; }
+address() { awk -v h="$1" '$2 == h { print $1 }' "$bed/hosts"; }
+state_of() { anneal operation show "$1" -o json | jq -r .state; }
+last() { anneal operation list --limit 1000 -o json | jq -r '[.items[].id] | max'; }
+task_state() { anneal task list --operation "$1" --limit 1000 -o json | jq -r --arg t "$2" '.items[] | select(.name == $t) | .state' | sort | uniq -c | xargs; }
+task_id() { anneal task list --operation "$1" --limit 1000 -o json | jq -r --arg t "$2" '.items[] | select(.name == $t) | .id'; }
+over() { [ "$(state_of "$1")" = "$2" ]; } # OPERATION STATE
+waits() { anneal why "task/$1" | grep -q "$2"; } # TASK REASON
+noted() { anneal task show "$1" -o json | jq -r '.note // ""' | grep -q "$2"; } # TASK WORDS
+# Tasks that write /root/marks tell there that they ran, and in which attempt.
+marks() { fleet exec "$1" cat /root/marks | xargs; }
+ran() { fleet exec "$1" grep -q . /root/marks; }
+bed_nodes() { # every host of the bed as a node NAME.t
+    local ip name
+    while read -r ip name; do
+        case $name in h[0-9]*) anneal -q node add "$name.t" --address "$ip" --alive alive || return 1 ;; esac
+    done <"$bed/hosts"
+}

@@ -66,7 +66,7 @@ on_page() {
         grep -q "^\.B .*$option\b" "$work/page" || echo "$option"
     done
 }
-for pair in anneal:anneal.1 anneald:anneald.8; do
+for pair in anneal:anneal.1 anneald:anneald.8 anneal-worker:anneal-worker.8; do
     [ "$("$bin/${pair%:*}" --help | grep -cE -- '^ .*--[a-z-]+')" -ge 8 ]; ok $? "${pair%:*} --help has options"
     is "$(on_page "${pair%:*}" "${pair#*:}")" "" "each of them is on ${pair#*:}"
 done

@@ -5,27 +5,6 @@
 . "$(dirname "$0")/bed.sh"
 n=10
 
-# The server and its worker are the controller; the CLI reaches them there.
-real=$bin
-serve_bed() { # OPTIONS: as start, in the controller's network
-    : >"$work/log"
-    "$top/tests/bed/fleet" --dir "$bed" enter "$real/anneald" --data-dir "$work/data" --listen 127.0.0.1:0 --set recover_grace=1s \
-        --set ssh_identity="$bed/key" --set ssh_kex=curve25519-sha256 "$@" >>"$work/log" 2>&1 &
-    server_pid=$!
-    until grep -q server.ready "$work/log"; do
-        kill -0 $server_pid 2>/dev/null || return 1
-        read -rt 0.02 <> <(:) || :
-    done
-    port=$(sed -n 's/.*server.ready.* port=\([0-9]*\).*/\1/p' "$work/log")
-    export ANNEAL_SERVER=http://127.0.0.1:$port
-}
-anneal() { fleet enter "$real/anneal" "$@"; }
-address() { awk -v h="$1" '$2 == h { print $1 }' "$bed/hosts"; }
-state_of() { anneal operation show "$1" -o json | jq -r .state; }
-last() { anneal operation list --limit 1000 -o json | jq -r '[.items[].id] | max'; }
-task_state() { anneal task list --operation "$1" --limit 1000 -o json | jq -r --arg t "$2" '.items[] | select(.name == $t) | .state' | sort | uniq -c | xargs; }
-task_id() { anneal task list --operation "$1" --limit 1000 -o json | jq -r --arg t "$2" '.items[] | select(.name == $t) | .id'; }
-
 out=$(fleet up $n 2>&1); ok $? "$n hosts" "$out"
 serve_bed; ok $? "a server among them"
 catalog b <<'Y'
@@ -96,15 +75,12 @@ is "${key% *} ${key##* }" "$(cut -d' ' -f1,2 "$bed/hosts.d/h0002/host_key.pub")"
 anneal -q node trust h0002.t --key "$(cut -d' ' -f1,2 "$bed/hosts.d/h0009/host_key.pub")"
 anneal -q deployment bind system slow=h0002.t >/dev/null
 id=$(task_id "$(last)" mark)
-waits() { anneal why "task/$1" | grep -q "$2"; }
 until_true 30 waits "$id" "host key"; ok $? "another key: it is not spoken to, and why says so" "$(anneal why "task/$id")"
 fleet exec h0002 test -e /root/marks; is $? 1 "nothing ran there"
 anneal -q node trust h0002.t
 anneal -q task poke "$id"
-ran() { fleet exec "$1" grep -q . /root/marks; }
 until_true 30 ran h0002; ok $? "trusted again it runs"
 fleet exec h0002 touch /root/go
-over() { [ "$(state_of "$1")" = "$2" ]; }
 until_true 30 over "$(last)" succeeded; ok $? "to its end"
 is "$(fleet exec h0002 cat /root/marks | xargs)" "1 after 2" "each task once"
 
@@ -124,8 +100,6 @@ until_true 30 over "$op" succeeded; ok $? "to its end"
 
 # --- a cable is pulled in the middle of a task
 stop && serve_bed --set ssh_keepalive=1s; ok $? "a server that notices soon"
-marks() { fleet exec "$1" cat /root/marks | xargs; }
-noted() { anneal task show "$1" -o json | jq -r '.note // ""' | grep -q "$2"; }
 silent() { ! noted "$1" .; }
 anneal -q deployment bind system slow=h0008.t >/dev/null
 op=$(last); id=$(task_id "$op" mark)

@@ -56,6 +56,10 @@ class Machines:
             digest = hashlib.sha256(str(self.place).encode()).digest()
             card = {"id": "m-" + digest.hex()[:8], "key": self.task["key"], "size": self.fields["size"],
                     "address": "127.%d.%d.%d" % (digest[0], digest[1], 1 + digest[2] % 250)}
+            images = self.task.get("resources", {}).get("images", {})
+            if images:  # each is a directory, read-only: what is in it belongs to the machine
+                card["images"] = {name: {"version": image["version"], "files": len(list(pathlib.Path(image["path"]).iterdir()))}
+                                  for name, image in images.items()}
             if self.task["dry_run"]:
                 return {}
             # Under another name first: whoever looks sees all of it or nothing.

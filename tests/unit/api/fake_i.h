@@ -21,6 +21,7 @@ enum fake_table {
     FAKE_POOLS,
     FAKE_PROVIDERS,
     FAKE_PLUGINS,
+    FAKE_RESOURCES,
     FAKE_TENANTS,
     FAKE_DEPLOYMENTS,
     FAKE_NODEROLES,
@@ -81,6 +82,10 @@ struct server {
     enum errcode fail_code;
     char fail_text[128];
     unsigned bulk, calls;
+    struct buf echo; /* of a worker's line */
+    loop_call_f *poll_fn;
+    void *poll_arg;
+    unsigned polls;
     char last_call[32];
     struct buf last_query, last_body, last_ids;
 };

@@ -62,18 +62,21 @@ LIST(jig_list, FAKE_JIGS)
 LIST(pool_list, FAKE_POOLS)
 LIST(provider_list, FAKE_PROVIDERS)
 LIST(plugin_list, FAKE_PLUGINS)
+LIST(resource_list, FAKE_RESOURCES)
 LIST(tenant_list, FAKE_TENANTS)
 LIST(deployment_list, FAKE_DEPLOYMENTS)
 LIST(noderole_list, FAKE_NODEROLES)
 LIST(operation_list, FAKE_OPERATIONS)
 LIST(task_list, FAKE_TASKS)
 LIST(worker_list, FAKE_WORKERS)
+GET(worker_get, FAKE_WORKERS, "worker")
 GET(node_get, FAKE_NODES, "node")
 GET(role_get, FAKE_ROLES, "role")
 GET(jig_get, FAKE_JIGS, "jig")
 GET(pool_get, FAKE_POOLS, "pool")
 GET(provider_get, FAKE_PROVIDERS, "provider")
 GET(plugin_get, FAKE_PLUGINS, "plugin")
+GET(resource_get, FAKE_RESOURCES, "resource")
 GET(tenant_get, FAKE_TENANTS, "tenant")
 GET(deployment_get, FAKE_DEPLOYMENTS, "deployment")
 GET(noderole_get, FAKE_NODEROLES, "noderole")
@@ -89,6 +92,8 @@ POKE(task_resolve, FAKE_TASKS, "task", "task.resolve")
 DROP(node_delete, FAKE_NODES, "node", "node.gone")
 DROP(deployment_delete, FAKE_DEPLOYMENTS, "deployment", "deployment.changed")
 DROP(provider_delete, FAKE_PROVIDERS, "provider", "provider.changed")
+DROP(worker_delete, FAKE_WORKERS, "worker", "worker.changed")
+DROP(resource_delete, FAKE_RESOURCES, "resource", "resource.changed")
 DROP(tenant_delete, FAKE_TENANTS, "tenant", "tenant.set")
 DROP(token_revoke, FAKE_TOKENS, "token", "token.changed")
 
@@ -217,6 +222,82 @@ int server_provider_put(struct server *s, const struct server_call *c, struct se
     value_put_text(&s->mem, row, "name", c->id[0]);
     fake_lay_over(s, row, c->body, false);
     return fake_made(s, c, row, "/v1/providers", r);
+}
+
+/* --- resources --- */
+
+#define RESTATE(op, state)                                                                         \
+    int server_##op(struct server *s, const struct server_call *c, struct server_reply *r,         \
+                    struct err *e)                                                                 \
+    {                                                                                              \
+        struct value *row = NULL;                                                                  \
+        int rc = fake_begin_on(s, c, #op, FAKE_RESOURCES, "resource", &row, e);                    \
+        if (rc < 0)                                                                                \
+            return rc;                                                                             \
+        value_put_text(&s->mem, row, "state", state);                                              \
+        fake_changed(s, row, "resource.changed", r);                                               \
+        return 0;                                                                                  \
+    }
+RESTATE(resource_stage, "staged")
+RESTATE(resource_recall, "inactive")
+
+int server_resource_create(struct server *s, const struct server_call *c, struct server_reply *r,
+                           struct err *e)
+{
+    int rc = fake_begin(s, c, "resource_create", e);
+    if (rc < 0)
+        return rc;
+    char json[256];
+    snprintf(json, sizeof json,
+             "{\"id\":%u,\"version\":1,\"state\":\"inactive\",\"size\":1,\"created_at\":\"" FAKE_NOW
+             "\",\"rev\":1}",
+             ++s->next_id);
+    struct value *row = fake_row_add(s, FAKE_RESOURCES, json);
+    fake_lay_over(s, row, c->body, false);
+    return fake_made(s, c, row, "/v1/resources", r);
+}
+
+int server_resource_sync(struct server *s, const struct server_call *c, struct server_reply *r,
+                         struct err *e)
+{
+    struct value *v = value_map(c->mem);
+    int rc = fake_begin(s, c, "resource_sync", e);
+    if (rc < 0)
+        return rc;
+    value_put_int(c->mem, v, "activated", 1);
+    value_put_int(c->mem, v, "deactivated", 0);
+    r->body = v;
+    r->group = fake_write(s, "resource.changed");
+    return 0;
+}
+
+/* Either way: whatever is a digest is there. */
+static int fake_content(struct server *s, const struct server_call *c, const char *op,
+                        struct server_reply *r, struct err *e)
+{
+    struct value *v = value_map(c->mem);
+    int rc = fake_begin(s, c, op, e);
+    if (rc < 0)
+        return rc;
+    if (strspn(c->id[0], "0123456789abcdef") != 32 || c->id[0][32])
+        return err_set(e, ERR_NOT_FOUND, "%s is not a digest", c->id[0]);
+    value_put_text(c->mem, v, "digest", c->id[0]);
+    value_put_int(c->mem, v, "received", 1);
+    value_put_bool(c->mem, v, "complete", true);
+    r->body = v;
+    return 0;
+}
+
+int server_content_get(struct server *s, const struct server_call *c, struct server_reply *r,
+                       struct err *e)
+{
+    return fake_content(s, c, "content_get", r, e);
+}
+
+int server_content_put(struct server *s, const struct server_call *c, struct server_reply *r,
+                       struct err *e)
+{
+    return fake_content(s, c, "content_put", r, e);
 }
 
 int server_node_report(struct server *s, const struct server_call *c, struct server_reply *r,

@@ -41,6 +41,11 @@ void fake_populate(struct server *s)
                  "{\"name\":\"dirs\",\"type\":\"provider\",\"version\":\"1.0\","
                  "\"description\":\"\",\"directory\":\"/plugins/dirs\",\"dry_run\":true,"
                  "\"actions\":[],\"serves\":[],\"fault\":null}");
+    fake_row_add(
+        s, FAKE_RESOURCES,
+        "{\"id\":1,\"type\":\"dirs\",\"kind\":\"images\",\"name\":\"debian\",\"version\":1,"
+        "\"state\":\"inactive\",\"digest\":\"00112233445566778899aabbccddeeff\","
+        "\"size\":1,\"created_at\":\"" FAKE_NOW "\",\"rev\":1}");
     fake_row_add(s, FAKE_POOLS,
                  "{\"name\":\"updates\",\"size\":2,\"taken\":0,\"elsewhere\":0,\"closed\":false,"
                  "\"note\":\"\",\"waiting\":0,\"rev\":1}");
@@ -77,8 +82,9 @@ void fake_populate(struct server *s)
                  "\",\"ended_at\":\"" FAKE_NOW
                  "\",\"ran_ms\":0,\"outcome\":\"ok\",\"exit_code\":0,\"note\":null}");
     fake_row_add(s, FAKE_WORKERS,
-                 "{\"name\":\"w1\",\"capacity\":8,\"running\":0,\"jigs\":[\"script\"],"
-                 "\"last_seen_ms\":5}");
+                 "{\"name\":\"w1\",\"state\":\"attached\",\"capacity\":8,\"running\":0,"
+                 "\"labels\":{},\"jigs\":[\"script\"],\"last_seen_ms\":5,\"draining\":false,"
+                 "\"created_at\":\"" FAKE_NOW "\",\"rev\":1}");
     fake_log_put(s, 1, 1, "hello\nworld\n");
     fake_log_end(s, 1, 1);
     s->next_id = 100;

@@ -51,6 +51,7 @@ void fake_free(struct server *s)
     buf_done(&s->last_query);
     buf_done(&s->last_body);
     buf_done(&s->last_ids);
+    buf_done(&s->echo);
     arena_done(&s->mem);
     free(s);
 }

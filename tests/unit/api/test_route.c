@@ -75,12 +75,17 @@ static void test_rules(void)
         bool write = r->method != API_GET, change = write && r->method != API_POST;
         bool token = !strncmp(r->path, "/v1/tokens", 10), admin = !strncmp(r->path, "/v1/admin", 9);
         ok(r->success && r->tag && r->summary, "%s is documented", r->id);
-        ok(!write || r->scope >= SCOPE_OPERATE || r->op == server_announce,
+        ok(!write || r->scope >= SCOPE_OPERATE || r->op == server_announce ||
+               r->scope == SCOPE_WORKER ||
+               r->op == server_worker_join, /* its token is in the body */
            "%s: no write without a token", r->id);
-        bool secret = write && !strncmp(r->path, "/v1/providers", 13);
-        bool tenant = write && !strncmp(r->path, "/v1/tenants", 11);
-        ok((token || admin || secret || tenant) == (r->scope == SCOPE_ADMIN),
-           "%s: admin where it should be", r->id);
+        bool secret = (write && (!strncmp(r->path, "/v1/providers", 13) ||
+                                 !strncmp(r->path, "/v1/resource", 12) ||
+                                 !strncmp(r->path, "/v1/contents", 12) ||
+                                 !strncmp(r->path, "/v1/tenants", 11))) ||
+                      r->op == server_worker_token || r->op == server_worker_delete;
+        ok((token || admin || secret) == (r->scope == SCOPE_ADMIN), "%s: admin where it should be",
+           r->id);
         if (change && !token)
             ok(r->flags & API_IF_MATCH, "%s needs If-Match", r->id);
         else

@@ -5,6 +5,10 @@
 #define POOL                                                                                       \
     "{\"name\":\"p1\",\"size\":4,\"taken\":2,\"elsewhere\":0,\"closed\":true,\"note\":\"quota\","  \
     "\"waiting\":1,\"rev\":5}"
+#define RESOURCE                                                                                   \
+    "{\"id\":7,\"type\":\"dirs\",\"kind\":\"images\",\"name\":\"debian\",\"version\":2,"           \
+    "\"state\":\"inactive\",\"digest\":\"cae66941d9efbd404e4d88758ea67670\",\"size\":0,"           \
+    "\"created_at\":\"2026-01-02T03:04:05.678Z\",\"rev\":1}"
 #define TENANT "{\"name\":\"lab\",\"places\":4,\"share\":3,\"used\":2,\"short\":true,\"rev\":7}"
 #define PROVIDER                                                                                   \
     "{\"name\":\"lab\",\"type\":\"dirs\",\"fields\":{\"root\":\"/srv\",\"key\":\"***\"},"          \
@@ -56,8 +60,9 @@
     "\"removed\":[{\"id\":\"old\",\"before\":{}}],\"changed\":[{\"id\":\"a\",\"keys\":[\"role\"]," \
     "\"before\":{\"id\":\"a\",\"role\":\"x\"},\"after\":{\"id\":\"a\",\"role\":\"y\"}}]}"
 #define WORKER                                                                                     \
-    "{\"name\":\"w1\",\"capacity\":64,\"running\":3,\"jigs\":[\"ssh\",\"noop\"],"                  \
-    "\"last_seen_ms\":4100}"
+    "{\"name\":\"w1\",\"state\":\"attached\",\"capacity\":64,\"running\":3,"                       \
+    "\"labels\":{\"rack\":\"r1\"},\"jigs\":[\"ssh\",\"noop\"],\"last_seen_ms\":4100,"              \
+    "\"draining\":false,\"created_at\":\"2026-01-02T03:04:05.000Z\",\"rev\":2}"
 
 #define CLUSTER_DONE CLUSTER_RESULT(OPERATION_JSON("running", 1, 0, 1))
 #define REVISION(n, state)                                                                         \
@@ -122,6 +127,17 @@ static const struct {
     {"DELETE /v1/providers/lab", 204, ""},
     {"GET /v1/plugins", 200, LIST(PLUGIN)},
     {"GET /v1/plugins/dirs", 200, PLUGIN},
+    {"GET /v1/resources", 200, LIST(RESOURCE)},
+    {"GET /v1/resources/7", 200, RESOURCE},
+    {"POST /v1/resources", 201, RESOURCE},
+    {"POST /v1/resources/7/stage", 200, RESOURCE},
+    {"POST /v1/resources/7/recall", 200, RESOURCE},
+    {"DELETE /v1/resources/7", 204, ""},
+    {"POST /v1/resource-sync", 200, "{\"activated\":1,\"deactivated\":0}"},
+    {"GET /v1/contents/cae66941d9efbd404e4d88758ea67670", 200,
+     "{\"digest\":\"cae66941d9efbd404e4d88758ea67670\",\"received\":0,\"complete\":false}"},
+    {"POST /v1/contents/cae66941d9efbd404e4d88758ea67670", 200,
+     "{\"digest\":\"cae66941d9efbd404e4d88758ea67670\",\"received\":0,\"complete\":true}"},
     {"GET /v1/deployments", 200, LIST(DEPLOYMENT)},
     {"POST /v1/deployments", 201, DEPLOYMENT},
     {"GET /v1/deployments/prod", 200, DEPLOYMENT},
@@ -171,6 +187,12 @@ static const struct {
     {"POST /v1/tasks/6/resolve", 202, TASK_JSON(6, "DONE", "resolved")},
     {"GET /v1/tasks/6/attempts", 200, LIST(ATTEMPT_JSON(1, "exit") "," ATTEMPT_JSON(2, "exit"))},
     {"GET /v1/workers", 200, LIST(WORKER)},
+    {"GET /v1/workers/w1", 200, WORKER},
+    {"PATCH /v1/workers/w1", 200, WORKER},
+    {"DELETE /v1/workers/w1", 204, ""},
+    {"POST /v1/worker-tokens", 200,
+     "{\"secret\":\"anj_s\",\"fingerprint\":null,\"name\":null,"
+     "\"expires_at\":\"2026-01-02T03:04:05.000Z\"}"},
     {"GET /v1/deployments/prod/snapshots", 200, LIST(SNAPSHOT)},
     {"POST /v1/deployments/prod/proposal", 201, SNAPSHOT},
     {"GET /v1/deployments/prod/proposal", 200, SNAPSHOT},

@@ -86,7 +86,7 @@ static void test_pages(void)
     int nouns = 0;
     for (const struct cli_noun *n = cli_nouns; n->name; n++)
         nouns += n->help != NULL;
-    is_int(pages, nouns + 3, "a page for each noun and three more");
+    is_int(pages, nouns + 5, "a page for each noun and five more");
     free(list);
     free(dir);
     case_done(&c);

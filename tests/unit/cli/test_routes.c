@@ -111,6 +111,13 @@ static const struct {
     {"plugin", "list", "plugin list", 0},
     {"plugin", "show", "plugin show dirs", 0},
     {"plugin", "check", "plugin check .", 4}, /* an empty directory is no plugin */
+    {"resource", "list", "resource list", 0},
+    {"resource", "show", "resource show debian@2", 0},
+    {"resource", "upload", "resource upload dirs/images debian /dev/null", 0},
+    {"resource", "stage", "resource stage images/debian@2", 0},
+    {"resource", "recall", "resource recall dirs/images/debian@2", 0},
+    {"resource", "sync", "resource sync", 0},
+    {"resource", "delete", "resource delete debian --yes", 0},
     {"barclamp", "list", "barclamp list", 0},
     {"barclamp", "tasks", "barclamp tasks site", 0},
     {"barclamp", "tasks-set", "barclamp tasks-set site -", 0},
@@ -131,6 +138,11 @@ static const struct {
     {"import", "fuel", "import fuel . imported", 2},       /* nor a task */
     {"import", "coopr", "import coopr . imported", 2},     /* nor a service */
     {"worker", "list", "worker list", 0},
+    {"worker", "show", "worker show w1", 0},
+    {"worker", "token", "worker token --label rack=r1 --ttl 5m", 0},
+    {"worker", "drain", "worker drain w1", 0},
+    {"worker", "undrain", "worker undrain w1", 0},
+    {"worker", "remove", "worker remove w1 --yes", 0},
     {"tenant", "list", "tenant list", 0},
     {"tenant", "show", "tenant show lab", 0},
     {"tenant", "add", "tenant add lab", 0},
@@ -166,6 +178,9 @@ static void template_of(const char *request, struct buf *b)
                  {"pools", "{pool}"},
                  {"providers", "{provider}"},
                  {"plugins", "{plugin}"},
+                 {"workers", "{worker}"},
+                 {"resources", "{id}"},
+                 {"contents", "{digest}"},
                  {"tenants", "{tenant}"},
                  {"noderoles", "{id}"},
                  {"operations", "{id}"},
@@ -240,7 +255,10 @@ static void background(struct fake *f)
 /* Every route that a row names is published, and every published route has a verb. */
 static void test_published(void)
 {
-    static const char *const without[] = {"GET /v1/health", "GET /v1/ready", "GET /metrics"};
+    static const char *const without[] = {"GET /v1/health", "GET /v1/ready", "GET /metrics",
+                                          /* anneal-worker's own */
+                                          "POST /v1/join", "POST /v1/workers/{worker}/poll",
+                                          "POST /v1/workers/{worker}/messages"};
     SCOPED_BUF(text);
     SCOPED_BUF(published);
     SCOPED_BUF(used);

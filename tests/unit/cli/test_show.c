@@ -157,8 +157,8 @@ static const struct {
                      "digest      abc\n"},
     {"catalog history", "GENERATION  LOADED  ORIGIN        DIGEST\n"
                         "         7   20.0s  /srv/catalog  abc\n"},
-    {"worker list", "NAME  RUNNING  CAPACITY  SEEN  JIGS\n"
-                    "w1          3        64  4.1s  ssh, noop\n"},
+    {"worker list", "NAME  STATE     RUNNING  CAPACITY  SEEN  LABELS   JIGS\n"
+                    "w1    attached        3        64  4.1s  rack=r1  ssh, noop\n"},
     {"tenant list", "NAME  PLACES  SHARE  USED  SHORT\n"
                     "lab        4      3     2  yes\n"},
     {"tenant show lab", "name      lab\n"

@@ -149,7 +149,7 @@ static void test_guess(void)
     is_int(case_run(&c, "why deployment/prod"), 2, "a kind that has no reasons");
     has_text(c.err, "`anneal deployment show prod`", "but can be shown");
     is_int(case_run(&c, "why worker/w1"), 2, "and one");
-    has_text(c.err, "`anneal worker list`", "that can be listed");
+    has_text(c.err, "`anneal worker show w1`", "likewise");
     fake_on(c.server, "GET /v1/why/node/x", 403, PROBLEM("forbidden", "no"));
     is_int(case_run(&c, "why x"), 3, "a refusal ends the guessing");
     fake_off(c.server, "GET /v1/why/noderole/7");

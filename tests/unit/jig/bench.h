@@ -69,8 +69,8 @@ static void bench_init(struct bench *b, const char *runner)
     free(scratch);
 }
 
-/* check() and start(): the return value of whichever fails, else 0. */
-static int bench_start(struct bench *b, const char *jig, const char *params, const char *data)
+/* Everything up to check(), whose return value this is. */
+static int bench_ready(struct bench *b, const char *jig, const char *params, const char *data)
 {
     struct value *p = NULL, *d = NULL;
     arena_reset(&b->mem);
@@ -112,7 +112,13 @@ static int bench_start(struct bench *b, const char *jig, const char *params, con
     b->jig = jig_find(str_of(jig));
     if (!b->jig)
         return -1001;
-    int rc = b->jig->check(p, &b->e);
+    return b->jig->check(p, &b->e);
+}
+
+/* check() and start(): the return value of whichever fails, else 0. */
+static int bench_start(struct bench *b, const char *jig, const char *params, const char *data)
+{
+    int rc = bench_ready(b, jig, params, data);
     return rc < 0 ? rc : b->jig->start(&b->env, &b->req, &b->run, &b->e);
 }
 

@@ -130,6 +130,8 @@ static void test_refusals(struct bench *b)
         {"{\"path\":\"/a\",\"data\":\"\",\"mode\":\"0o644\"}", "mode must be octal", "/mode"},
         {"{\"path\":\"/a\",\"data\":\"\",\"mode\":\"0888\"}", "mode must be octal", "/mode"},
         {"{\"path\":\"/a\",\"data\":\"\",\"dir_mode\":\"x\"}", "dir_mode must be", "/dir_mode"},
+        {"{\"path\":\"/a\",\"data\":\"\",\"owner\":\"a:b\"}", "owner must be a name", "/owner"},
+        {"{\"path\":\"/a\",\"data\":\"\",\"group\":\"\"}", "group must be a name", "/group"},
         {"{\"path\":\"/a\",\"data\":\"\",\"mod\":\"0600\"}", "no parameter \"mod\"", "/mod"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -176,20 +178,17 @@ static void test_preview(struct bench *b)
     };
     is_int(upload(b, "p", "1", ""), OUTCOME_OK, "a file");
     ino_t was = inode(b, "p");
+    b->no_op = true;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        struct jig_result r = {.outcome = OUTCOME_OK};
-        struct value *params = value_map(&b->mem);
-        value_put_text(&b->mem, params, "path", in_dir(b, cases[i].name));
-        value_put_text(&b->mem, params, "data", cases[i].data);
-        value_put_text(&b->mem, params, "mode", cases[i].mode);
-        buf_clear(&b->log[0]);
-        b->req.params = params;
-        b->jig->preview(&b->env, &b->req, &r);
-        is_int(r.outcome, cases[i].outcome, "%s %s: outcome", cases[i].name, cases[i].mode);
-        has_text(r.text, cases[i].text, "says: %s", cases[i].text);
+        char more[32];
+        snprintf(more, sizeof more, ",\"mode\":\"%s\"", cases[i].mode);
+        is_int(upload(b, cases[i].name, cases[i].data, more), cases[i].outcome, "%s %s: outcome",
+               cases[i].name, cases[i].mode);
+        has_text(b->r.text, cases[i].text, "says: %s", cases[i].text);
         if (cases[i].outcome == OUTCOME_OK)
             has_text(TEXT(b->log[0]), "1 bytes, mode", "and the log what it would be");
     }
+    b->no_op = false;
     is_int(inode(b, "p"), was, "nothing was changed");
     ok(!fs_exists(in_dir(b, "q")), "and nothing made");
 }

@@ -138,11 +138,11 @@ static void test_left_out(void)
 static void test_types(void)
 {
     static const char graph[] = "- {id: web, type: group}\n"
-                                "- {id: a, type: puppet, groups: [web]}\n"
-                                "- {id: b, type: puppet, groups: [web]}\n"
-                                "- {id: c, type: sync, groups: [web]}\n"
+                                "- {id: a, type: erase_node, groups: [web]}\n"
+                                "- {id: b, type: erase_node, groups: [web]}\n"
+                                "- {id: c, type: cobbler_sync, groups: [web]}\n"
                                 "- {id: d, type: shell, groups: [web]}\n"
-                                "- {id: e, type: reboot, groups: [web], condition: data.x}\n";
+                                "- {id: e, type: power, groups: [web], condition: data.x}\n";
     static const struct str skip[] = {{"e", 1}}, most[] = {{"e", 1}, {"a", 1}, {"b", 1}, {"c", 1}};
     struct weave_pick pick = {.skip = skip, .n_skip = 1};
     struct laid l;
@@ -152,10 +152,10 @@ static void test_types(void)
         l.b.req.pick = &pick;
         ok(!laid_make(&l), "what nothing executes is refused");
         is_int(l.rc, -ERR_REFUSED, "as such");
-        has_text(l.b.err.text, "puppet (a and others, 4 tasks)", "each type with how many");
-        has_text(l.b.err.text, "sync (c and others, 2 tasks)", "by its own name");
+        has_text(l.b.err.text, "erase_node (a and others, 4 tasks)", "each type with how many");
+        has_text(l.b.err.text, "cobbler_sync (c and others, 2 tasks)", "by its own name");
         ok(!strstr(l.b.err.text, "shell"), "but not what something executes");
-        ok(!strstr(l.b.err.text, "reboot"), "nor what is left out");
+        ok(!strstr(l.b.err.text, "power"), "nor what is left out");
         pick = (struct weave_pick){.skip = most, .n_skip = 4};
         ok(laid_make(&l), "without them it is planned");
     }

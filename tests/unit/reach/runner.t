@@ -117,7 +117,9 @@ has "$out" $'\nUID=7\n' 'one that the shell itself owns too'
 has "$out" 'PATH=/odd:/usr/bin:/bin' 'and PATH'
 has "$out" "ANNEAL_RUN=50.1@$c" 'the mark is set'
 has "$out" "ANNEAL_RESULT_FILE=$root/chains/$c/r1" 'and the name of the result file'
-is "$(grep -cvE '^(ODD|UID|IFS|PATH|HOME|LANG|ANNEAL_RUN|ANNEAL_RESULT_FILE|_|b|SHLVL)(=|$)|^[0-9a-f]{32} 1$' <<<"$out")" 0 'nothing else is in the environment'
+has "$out" "ANNEAL_INPUT_FILE=$root/chains/$c/i1" 'and that of the input'
+is "$(wc -c <"$root/chains/$c/i1")" 0 'which holds nothing afterwards'
+is "$(grep -cvE '^(ODD|UID|IFS|PATH|HOME|LANG|ANNEAL_RUN|ANNEAL_RESULT_FILE|ANNEAL_INPUT_FILE|_|b|SHLVL)(=|$)|^[0-9a-f]{32} 1$' <<<"$out")" 0 'nothing else is in the environment'
 next; chain "$c" -t 51 -i "$(printf 'in\nput')" -p cat
 is "$(sed 1d "$work/out.$c")" "in
 put$nonce 1" 'input is on standard input'
@@ -325,7 +327,7 @@ is "$(sed -n '/end 1/,/over/{/^anneal:/!p;}' "$work/err.$c")" "f
 d
 -
 f
-$(stat -c '%a %U %G %s' "$work/new/dir/file" "$work/new" "$work/new/dir/file")
+$(stat -c '%a %U %u %G %g %s' "$work/new/dir/file" "$work/new" "$work/new/dir/file")
 $(sha256sum "$work/new/dir/file" "$work/new/dir/file")" 'sum tells type, mode, owner, size and digest'
 
 # --- keeping, and not keeping any more --------------------------------------------------------------------

@@ -199,10 +199,12 @@ static void test_sums(void)
     struct reach_sum *s = NULL;
     struct err e;
     buf_printf(&b,
-               "f\n-\nd\nf\nl\n644 root adm 12\n1755 a b 4096\n600 x y 0\n%s  /a\n\\%s  /b\\n\n",
+               "f\n-\nd\nf\nl\n644 root 0 adm 4 12\n1755 a 1 b 2 4096\n600 x 3 y 4 0\n%s  /a\n\\%s "
+               " /b\\n\n",
                hex, hex);
     is_int(reach_sums_parse(&mem, buf_str(&b), 5, &s, &e), 0, "sums are read");
-    ok(s[0].type == 'f' && s[0].mode == 0644 && str_is(s[0].group, "adm") && s[0].size == 12 &&
+    ok(s[0].type == 'f' && s[0].mode == 0644 && str_is(s[0].group, "adm") &&
+           str_is(s[0].uid, "0") && str_is(s[0].gid, "4") && s[0].size == 12 &&
            !strcmp(s[0].sha256, hex),
        "of a file");
     ok(s[2].type == 'd' && s[2].mode == 01755 && !s[2].sha256[0], "of a directory");

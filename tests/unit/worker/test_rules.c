@@ -17,9 +17,9 @@ static void test_hello(void)
     rig_step(&r, 0);
     is_int(rig_count(&r, TASKMSG_HELLO), 1, "a worker says hello");
     const struct taskmsg *m = &r.got.at[0];
-    ok(str_is(m->worker, "w") && m->capacity == 4 && m->n_jigs == 8 && m->n_held == 0,
+    ok(str_is(m->worker, "w") && m->capacity == 4 && m->n_jigs == 13 && m->n_held == 0,
        "with its name, capacity and jigs");
-    ok(str_is(m->jigs[0], "callback") && str_is(m->jigs[7], "upload_file"), "by name");
+    ok(str_is(m->jigs[0], "callback") && str_is(m->jigs[12], "upload_files"), "by name");
     rig_task(&r, 1, 1, 0, "test", sleeps_long);
     rig_task(&r, 2, 1, 0, "noop", "");
     rig_step(&r, 1000);
@@ -237,7 +237,7 @@ static void test_refusals(void)
     static const struct {
         const char *jig, *params, *data, *text;
     } cases[] = {
-        {"puppet", "", "", "this worker has no jig \"puppet\""},
+        {"chef", "", "", "this worker has no jig \"chef\""},
         {"test", "{\"sleep_m\":1}", "", "/sleep_m: there is no parameter"},
         {"test", "{\"a\":", "", "params:1:"},
         {"test", "", "{\"a\":", "data:1:"},
