@@ -35,7 +35,8 @@
      .routes = "GET /v1/tenants/{tenant}, DELETE /v1/tenants/{tenant}", \
      .args = {A_TENANT}, \
      .opts = OPTS(FLAG("yes", 'y', "do not ask"), REV), \
-     .about = "Refused while it has places, providers, tokens that work or unfinished operations."}
+     .about = "Refused while it has unfinished operations, places, workers, resources, providers " \
+              "or tokens that work; the answer names them."}
 /* clang-format on */
 
 #endif

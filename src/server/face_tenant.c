@@ -8,7 +8,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/json.h"
 #include "base/text.h"
+#include "server/enlist.h"
 #include "server/providers.h"
+#include "server/resources.h"
 #include "server/tenants.h"
 
 enum { NAMED_MOST = 4 }; /* of what a tenant still has, in a refusal */
@@ -202,16 +204,19 @@ int server_tenant_patch(struct server *s, const struct server_call *c, struct se
 
 /* ---- deleting ---- */
 
-/* What a tenant still has of one kind: the first of them by number or name, and how many. */
+/* What a tenant still has, kind by kind: the first few of each, and how to be rid of the first. */
 struct leftover {
     struct buf text;
-    uint32_t n;
+    const char *remedy; /* NULL: it has nothing */
+    uint32_t n;         /* of this kind, so far */
 };
 
-static void leftover_add(struct leftover *l, const char *what, const char *one)
+static void leftover_add(struct leftover *l, const char *kind, const char *one, const char *remedy)
 {
+    if (!l->remedy)
+        l->remedy = remedy;
     if (l->n == 0)
-        buf_printf(&l->text, "%s%s ", l->text.len ? "; " : "", what);
+        buf_printf(&l->text, "%s%s ", l->text.len ? "; " : "", kind);
     if (l->n < NAMED_MOST)
         buf_printf(&l->text, "%s%s", l->n ? ", " : "", one);
     l->n++;
@@ -224,51 +229,53 @@ static void leftover_end(struct leftover *l)
     l->n = 0;
 }
 
-static const char *number_text(struct arena *a, uint32_t n)
+static void left_of_work(const struct server *s, struct arena *a, uint32_t id, struct leftover *l)
 {
-    return arena_printf(a, "%u", n);
-}
-
-/* Writes what is there to `l`; the answer is how to be rid of the first of it, NULL if there is
- * nothing.  In the order in which it is best done: tokens are needed for the rest. */
-static const char *leftovers(const struct server *s, struct arena *a, uint32_t id,
-                             struct leftover *l)
-{
-    const char *remedy = NULL;
     struct tenant_view v = {0};
     struct operation_view op;
-    (void)anneal_tenant(s->engine, id, &v);
     for (uint32_t i = 1; i < anneal_operation_end(s->engine); i++)
-        if (anneal_operation(s->engine, i, &op) && op.tenant == id &&
-            op.state == OPERATION_RUNNING) {
-            if (!remedy)
-                remedy = arena_printf(a, "anneal operation cancel %u", i);
-            leftover_add(l, "unfinished operations", number_text(a, i));
-        }
+        if (anneal_operation(s->engine, i, &op) && op.tenant == id && op.state == OPERATION_RUNNING)
+            leftover_add(l, "unfinished operations", arena_printf(a, "%u", i),
+                         arena_printf(a, "anneal operation cancel %u", i));
     leftover_end(l);
-    if (v.wish > 0) {
-        if (!remedy)
-            remedy = arena_printf(a, "anneal tenant set %s --places 0", tenant_name(s, id));
-        leftover_add(l, "places", number_text(a, v.wish));
-    }
+    (void)anneal_tenant(s->engine, id, &v);
+    if (v.wish > 0)
+        leftover_add(l, "places", arena_printf(a, "%u", v.wish),
+                     arena_printf(a, "anneal tenant set %s --places 0", tenant_name(s, id)));
+    leftover_end(l);
+}
+
+static void left_of_objects(const struct server *s, struct arena *a, uint32_t id,
+                            struct leftover *l)
+{
+    for (const struct enlisted *w = enlist_next(s, 0); w; w = enlist_next(s, w->id))
+        if (w->tenant == id)
+            leftover_add(l, "workers", w->name,
+                         arena_printf(a, "anneal worker remove %s", w->name));
+    leftover_end(l);
+    for (const struct resource *r = resource_next(s, 0); r; r = resource_next(s, r->id))
+        if (r->tenant == id)
+            leftover_add(l, "resources", arena_printf(a, "%u", r->id),
+                         arena_printf(a, "anneal resource delete %s/%s/%s@%u", r->type, r->kind,
+                                      r->name, r->version));
     leftover_end(l);
     for (const struct provider *p = provider_next(s, 0); p; p = provider_next(s, p->id))
-        if (p->tenant == id) {
-            if (!remedy)
-                remedy = arena_printf(a, "anneal provider remove %s", p->name);
-            leftover_add(l, "providers", p->name);
-        }
+        if (p->tenant == id)
+            leftover_add(l, "providers", p->name,
+                         arena_printf(a, "anneal provider remove %s", p->name));
     leftover_end(l);
+}
+
+/* Last, for the rest is removed with one of them. */
+static void left_of_tokens(const struct server *s, struct arena *a, uint32_t id, struct leftover *l)
+{
     for (uint32_t i = 1; i < s->inv.tokens.n; i++) {
         const struct inv_token *t = &s->inv.tokens.at[i];
-        if (!t->name || t->revoked || t->tenant != id)
-            continue;
-        if (!remedy)
-            remedy = arena_printf(a, "anneal token revoke %u", i);
-        leftover_add(l, "tokens", number_text(a, i));
+        if (t->name && !t->revoked && t->tenant == id)
+            leftover_add(l, "tokens", arena_printf(a, "%u", i),
+                         arena_printf(a, "anneal token revoke %u", i));
     }
     leftover_end(l);
-    return remedy;
 }
 
 int server_tenant_delete(struct server *s, const struct server_call *c, struct server_reply *r,
@@ -284,10 +291,12 @@ int server_tenant_delete(struct server *s, const struct server_call *c, struct s
         err_set(e, ERR_CONFLICT, "tenant %s is the first and stays", c->id[0]);
         return err_hint(e, "`anneal tenant set %s --places N` changes what it has", c->id[0]);
     }
-    const char *remedy = leftovers(s, c->mem, id, &left);
-    if (remedy) {
+    left_of_work(s, c->mem, id, &left);
+    left_of_objects(s, c->mem, id, &left);
+    left_of_tokens(s, c->mem, id, &left);
+    if (left.remedy) {
         err_set(e, ERR_CONFLICT, "tenant %s still has %s", c->id[0], left.text.data);
-        rc = err_hint(e, "first: `%s`", remedy);
+        rc = err_hint(e, "first: `%s`", left.remedy);
     } else if ((rc = tenant_wish(s, c, id, 0, true, e)) >= 0) {
         r->group = commit_open_group(s->commit);
     }
