@@ -18,7 +18,7 @@ static void add_list(struct program_words *w, const struct value *list)
 void shell_words_argv(struct program_words *w, struct arena *mem, const struct jig_run *run,
                       const struct task_request *req)
 {
-    program_words_runner(w, mem, run->env, run->lock_path, req, req->step);
+    program_words_runner(w, mem, run->env, run->lock_path, req, req->step, false);
     switch (run->form) {
     case SHELL_COMMAND: add_list(w, value_get(req->params, "command")); break;
     case SHELL_SCRIPT:
