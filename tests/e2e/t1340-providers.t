@@ -38,7 +38,7 @@ run_on() { # NODE COMMAND...: as the node itself says that it is reached
 trap 'for p in $(cat "$hosts"/hosts/*/pid 2>/dev/null); do kill "$p" 2>/dev/null; done; [ -z "${sim:-}" ] || kill "$sim"; finish' EXIT
 
 serve; ok $? "a server with our plugins"
-is "$(anneal plugin list -o name | sort | xargs)" "ipmi netns static" "knows them"
+is "$(anneal plugin list -o name | sort | xargs)" "ipmi netns qemu static" "knows them"
 anneal -q catalog load "$top/examples/providers" >"$work/out" 2>&1; ok $? "the catalog" "$(cat "$work/out")"
 [ $failures -eq 0 ] || done_testing
 anneal -q provider add netns --type netns --set "dir=$hosts" --set network=10.90.0.0/24 --set bridge=lab0 --set "program=$bin/anneal-host"
