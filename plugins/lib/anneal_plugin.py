@@ -219,12 +219,10 @@ def start(argv, log):
         os.close(to)
 
 
-def has_ended(pid):
-    """Of a child of ours."""
-    try:
-        return os.waitpid(pid, os.WNOHANG)[0] == pid
-    except ChildProcessError:
-        return True
+def exit_status(pid):
+    """Of a child of ours; None while it runs."""
+    got, status = os.waitpid(pid, os.WNOHANG)
+    return os.waitstatus_to_exitcode(status) if got == pid else None
 
 
 def command_line(pid):

@@ -137,7 +137,7 @@ class Machine:
         if accel == "kvm" and not os.access("/dev/kvm", os.R_OK | os.W_OK):
             raise ap.Refused("there is no /dev/kvm that we may use", "anneal provider set NAME --set accel=tcg")
         words = [self.program(), *self.words, "-name", self.name, "-accel", accel, "-nodefaults", "-no-user-config",
-                 "-display", "none", "-m", str(ap.number_field(self.task, "memory", 64, 1 << 20)),
+                 "-display", "none", "-daemonize", "-m", str(ap.number_field(self.task, "memory", 64, 1 << 20)),
                  "-smp", str(ap.number_field(self.task, "cpus", 1, 255)), "-serial", f"file:{self.place}/console",
                  "-nic", f"user,model=virtio-net-pci,hostfwd=tcp:{LOOPBACK}:{card['port']}-:22",
                  "-drive", f"file={self.seed()},format=raw,if=virtio,readonly=on", "-device", "virtio-rng-pci"]
@@ -157,16 +157,15 @@ class Machine:
             return
         self.place.mkdir(mode=0o700, exist_ok=True)
         words = self.command(card)
-        (self.place / "pid").unlink(missing_ok=True)
         ap.say(log=f"{self.name} gets {LOOPBACK}:{card['port']}")
         pid = ap.start(words, self.place / "log")
         deadline = time.monotonic() + START_S
-        while not (self.place / "pid").exists():  # written when its devices, ports and files are open
-            if ap.has_ended(pid):
-                raise self.ended()
+        while (status := ap.exit_status(pid)) is None:  # it leaves a child when its devices, ports and files are open
             if time.monotonic() >= deadline:
                 raise ap.Refused(f"QEMU has not begun after {START_S} s", f"see {self.place}/log")
             time.sleep(0.02)
+        if status != 0:
+            raise self.ended()
 
     def ended(self):
         why = ap.last_line(self.place / "log")
@@ -176,7 +175,7 @@ class Machine:
 
     def find(self):
         card = ap.read_json(self.card)
-        if card is None or card["key"] != self.key or not self.runs() or not (self.place / "pid").exists():
+        if card is None or card["key"] != self.key or not self.runs():
             return {"found": False}
         return {"found": True, **self.answer(card)}
 
