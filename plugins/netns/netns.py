@@ -153,7 +153,7 @@ class Host:
                             "--disk", disk, *size], self.log)
         deadline = time.monotonic() + BOOT_S
         while not self.says("host_key.pub"):
-            if (pid and ap.exit_status(pid) is not None) or not self.runs():
+            if ap.exit_status(pid) is not None if pid else not self.runs():
                 raise self.ended()
             if time.monotonic() >= deadline:
                 raise ap.Refused(f"{self.name} has no host key after {BOOT_S} s", f"see {self.log}")
