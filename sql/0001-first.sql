@@ -29,6 +29,7 @@ CREATE TABLE meta (
     capacity INTEGER NOT NULL,
     freeze INTEGER NOT NULL,
     attempts INTEGER NOT NULL,
+    fence INTEGER NOT NULL,
     engine TEXT NOT NULL
 ) STRICT;
 
@@ -38,7 +39,10 @@ CREATE TABLE tenant (
     realm INTEGER NOT NULL,
     name TEXT NOT NULL,
     served INTEGER NOT NULL,
-    floor INTEGER NOT NULL
+    floor INTEGER NOT NULL,
+    share INTEGER NOT NULL,
+    wish INTEGER NOT NULL,
+    gone INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE token (

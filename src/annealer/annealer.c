@@ -103,6 +103,18 @@ static int tenant_add(struct anneal *a, uint32_t id, struct err *e)
     return 0;
 }
 
+static int tenant_set(struct anneal *a, const struct event *ev, struct err *e)
+{
+    if (ev->id >= a->tenants.n || !a->tenants.at[ev->id].exists)
+        return err_set(e, ERR_NOT_FOUND, "no tenant %u", ev->id);
+    struct tenant *t = &a->tenants.at[ev->id];
+    t->share = ev->n;
+    t->wish = ev->extra;
+    t->gone = ev->flag;
+    change_add(a, ROWS_TENANT, ev->id, 0, 0, 0);
+    return 0;
+}
+
 static void jig_set(struct anneal *a, const struct event *ev)
 {
     while (a->jigs.n <= ev->id)
@@ -133,6 +145,7 @@ static int dispatch(struct anneal *a, const struct event *ev, struct err *e)
     switch ((int)ev->kind) {
     case EVENT_TICK: return 0; /* timers fire in every step */
     case EVENT_TENANT_ADD: return tenant_add(a, ev->id, e);
+    case EVENT_TENANT_SET: return tenant_set(a, ev, e);
     case EVENT_NODE_ADD:
     case EVENT_NODE_AVAILABLE:
     case EVENT_NODE_SLOTS:

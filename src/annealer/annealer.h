@@ -83,11 +83,16 @@ struct operation_view {
 };
 struct open_attempt {
     uint32_t task, attempt, asks;
+    uint64_t started_ms; /* or was sent ahead */
     bool waiting, stopping, ahead;
 };
 struct pool_view {
     uint32_t id, size, taken, elsewhere, waiting;
     bool closed;
+};
+struct tenant_view {
+    uint32_t id, share, used, wish;
+    bool gone;
 };
 struct jig_view {
     uint32_t id, slots, taken, waiting;
@@ -106,6 +111,8 @@ bool anneal_operation(const struct anneal *a, uint32_t id, struct operation_view
  * since it is not in service, or belongs to one that is open or held. */
 uint32_t anneal_joins(const struct anneal *a, uint32_t noderole, uint32_t cause);
 bool anneal_pool(const struct anneal *a, uint32_t id, struct pool_view *ret);
+bool anneal_tenant(const struct anneal *a, uint32_t id, struct tenant_view *ret_v);
+uint32_t anneal_tenant_end(const struct anneal *a); /* one above the highest id */
 bool anneal_jig(const struct anneal *a, uint32_t id, struct jig_view *ret);
 bool anneal_group(const struct anneal *a, uint32_t id, struct group_view *ret);
 /* Highest id in use + 1, per kind. */
@@ -139,6 +146,9 @@ bool anneal_attempt_open(const struct anneal *a, uint32_t task, uint32_t attempt
 /* Calls fn for each open attempt, in (task, number) order. */
 void anneal_each_open_attempt(const struct anneal *a,
                               void (*fn)(void *arg, const struct open_attempt *o), void *arg);
+bool anneal_attempt_find(const struct anneal *a, uint32_t task, struct open_attempt *ret_o);
+/* The open attempt of a task and those that were sent to begin behind it; how many. */
+size_t anneal_chain(const struct anneal *a, uint32_t task, struct dispatch *ret, size_t max);
 bool anneal_suspect(const struct anneal *a);
 uint32_t anneal_capacity(const struct anneal *a, uint32_t *ret_used);
 void anneal_totals(const struct anneal *a, uint64_t noderoles[NODEROLE_STATE_COUNT],
@@ -175,7 +185,8 @@ enum why_rule {
     X(NEEDED, "still-needed")                                                                      \
     X(TOLERANCE, "tolerance-exceeded")                                                             \
     X(TOLERATED, "failure-tolerated")                                                              \
-    X(AHEAD, "sent-ahead")
+    X(AHEAD, "sent-ahead")                                                                         \
+    X(TENANT_FULL, "tenant-share-taken")
 #define X(id, text) WHY_##id,
     WHY_RULES(X)
 #undef X

@@ -150,7 +150,9 @@ struct op {
 struct tenant {
     uint64_t served, floor; /* floor: an operation that was idle counts as served this much */
     VEC(uint32_t) ready[CLASS_COUNT]; /* operations with candidates */
-    bool exists;
+    uint32_t share, used;             /* of workers' slots; TENANT_ALL: as many as there are */
+    uint32_t wish;                    /* what share was made from: the server's */
+    bool exists, gone;
 };
 struct pool {
     uint32_t size, taken, elsewhere;
@@ -325,6 +327,9 @@ struct candidate lane_candidate_pop(struct op *o);
 
 /* limits.c */
 bool limits_pool_room(const struct pool *p);
+bool limits_tenant_room(const struct tenant *t);
+/* An open attempt counts for an operation of another tenant from now on. */
+void limits_tenant_moves(struct anneal *a, uint32_t live, uint32_t from, uint32_t to);
 bool limits_jig_room(const struct jig *j);
 bool limits_span_take(struct anneal *a, uint32_t span, uint32_t *ret_full); /* all pools or none */
 void limits_span_settle(struct anneal *a, uint32_t span); /* releases it when it is over */

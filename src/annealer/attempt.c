@@ -90,6 +90,7 @@ static void worker_take(struct anneal *a, struct live *l)
 {
     l->flags |= LIVEF_WORKER;
     a->capacity_used++;
+    a->tenants.at[a->ops.at[task_op(a, l->task)].tenant].used++;
     a->jigs.at[a->defs.at[a->tasks[l->task].def].jig].taken++;
 }
 
@@ -100,6 +101,7 @@ static void worker_give(struct anneal *a, struct live *l)
     uint32_t jig = a->defs.at[a->tasks[l->task].def].jig;
     l->flags &= (uint8_t)~LIVEF_WORKER;
     a->capacity_used--;
+    a->tenants.at[a->ops.at[task_op(a, l->task)].tenant].used--;
     a->jigs.at[jig].taken--;
     if (a->jigs.at[jig].lanes)
         schedule_jig(a, jig);

@@ -296,6 +296,7 @@ static void task_retire(struct anneal *a, uint32_t t)
     if (task->live) {
         op->live--;
         a->ops.at[0].live++;
+        limits_tenant_moves(a, task->live, op->tenant, a->ops.at[0].tenant);
     }
     a->unmet[t] -= gate_shuts(a, t);
     if (task_rule_runs(task_rule(a, t)))

@@ -19,7 +19,7 @@ struct sums {
         *span_live;
     uint32_t (*op_counts)[TASK_STATE_COUNT], *op_live;
     uint8_t *lane_offered;
-    uint32_t capacity_used, live;
+    uint32_t capacity_used, live, *tenant_used;
 };
 
 static int check_attempt(const struct anneal *a, uint32_t t, struct sums *s, struct err *e)
@@ -54,6 +54,7 @@ static int check_attempt(const struct anneal *a, uint32_t t, struct sums *s, str
     s->node_used[l->node] += (l->flags & LIVEF_NODE) != 0;
     if (l->flags & LIVEF_WORKER) {
         s->capacity_used++;
+        s->tenant_used[a->ops.at[task_op(a, t)].tenant]++;
         s->jig_taken[a->defs.at[task->def].jig]++;
     }
     if (task->span)
@@ -186,6 +187,9 @@ static int check_sums(const struct anneal *a, const struct sums *s, struct err *
             return broken(e, 2, "use of a node's slots", i);
     if (a->capacity_used != s->capacity_used || a->live_n != s->live)
         return broken(e, 2, "use of workers' slots", a->capacity_used);
+    for (uint32_t i = 1; i < a->tenants.n; i++)
+        if (a->tenants.at[i].used != s->tenant_used[i])
+            return broken(e, 2, "use of a tenant's share", i);
     return 0;
 }
 
@@ -251,14 +255,15 @@ static int check_waits(const struct anneal *a, struct err *e)
 /* One block for all sums: this runs after every step of a simulation. */
 static void *sums_make(const struct anneal *a, struct sums *s)
 {
-    size_t numbers = a->groups.n + a->nodes.n + a->pools.n + a->jigs.n + 3 * a->spans.n +
-                     a->ops.n * (TASK_STATE_COUNT + 1);
+    size_t numbers = a->groups.n + a->nodes.n + a->pools.n + a->jigs.n + a->tenants.n +
+                     3 * a->spans.n + a->ops.n * (TASK_STATE_COUNT + 1);
     uint32_t *at = xcalloc(numbers + a->lanes.n / sizeof *at + 1, sizeof *at), *block = at;
     *s = (struct sums){.group_failed = at};
     s->node_used = at += a->groups.n;
     s->pool_taken = at += a->nodes.n;
     s->jig_taken = at += a->pools.n;
-    s->span_left = at += a->jigs.n;
+    s->tenant_used = at += a->jigs.n;
+    s->span_left = at += a->tenants.n;
     s->span_begun = at += a->spans.n;
     s->span_live = at += a->spans.n;
     s->op_live = at += a->spans.n;

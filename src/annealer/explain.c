@@ -122,6 +122,9 @@ static void why_not_started(const struct anneal *a, uint32_t t, struct list *l)
         say(l, WHY_WORKERS_BUSY, ROWS_JIG, d->jig, j->slots);
     else if (a->capacity_used >= a->capacity)
         say(l, WHY_WORKERS_BUSY, ROWS_META, 1, a->capacity);
+    else if (!limits_tenant_room(&a->tenants.at[a->ops.at[nr->op].tenant]))
+        say(l, WHY_TENANT_FULL, ROWS_TENANT, a->ops.at[nr->op].tenant,
+            a->tenants.at[a->ops.at[nr->op].tenant].share);
     if (l->n == before)
         say(l, WHY_TURN, ROWS_TASK, t, 0);
 }

@@ -11,6 +11,19 @@ bool limits_pool_room(const struct pool *p)
     return !p->closed && (uint64_t)p->taken + p->elsewhere < p->size;
 }
 
+bool limits_tenant_room(const struct tenant *t)
+{
+    return t->share == TENANT_ALL || t->used < t->share;
+}
+
+void limits_tenant_moves(struct anneal *a, uint32_t live, uint32_t from, uint32_t to)
+{
+    if (!(a->lives.at[live].flags & LIVEF_WORKER))
+        return;
+    a->tenants.at[from].used--;
+    a->tenants.at[to].used++;
+}
+
 bool limits_jig_room(const struct jig *j)
 {
     return j->active && j->taken < j->slots;

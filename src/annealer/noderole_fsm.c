@@ -58,6 +58,8 @@ void noderole_adopt(struct anneal *a, uint32_t id, uint32_t op)
         to->counts[s]++;
         from->live -= open;
         to->live += open;
+        if (open)
+            limits_tenant_moves(a, a->tasks[t].live, from->tenant, to->tenant);
     }
     uint32_t old = nr->op;
     nr->op = op;

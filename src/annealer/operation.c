@@ -409,7 +409,8 @@ static int add(struct anneal *a, const struct event *ev, struct err *e)
 {
     if (ev->id == 0 || (ev->id < a->ops.n && a->ops.at[ev->id].exists))
         return err_set(e, ERR_EXISTS, "operation %u exists", ev->id);
-    if (ev->n >= a->tenants.n || !a->tenants.at[ev->n].exists || ev->flag >= CLASS_COUNT)
+    if (ev->n >= a->tenants.n || !a->tenants.at[ev->n].exists || a->tenants.at[ev->n].gone ||
+        ev->flag >= CLASS_COUNT)
         return err_set(e, ERR_INVALID, "operation %u: no such tenant or class", ev->id);
     while (a->ops.n <= ev->id)
         (void)vec_add(&a->ops);

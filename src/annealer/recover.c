@@ -172,6 +172,9 @@ static void load_small(struct anneal *a, enum row_table t, const void *row)
         a->tenants.at[r->id].exists = true;
         a->tenants.at[r->id].served = r->served;
         a->tenants.at[r->id].floor = r->floor;
+        a->tenants.at[r->id].share = r->share;
+        a->tenants.at[r->id].wish = r->wish;
+        a->tenants.at[r->id].gone = r->gone;
         break;
     }
     case ROWS_JIG: {

@@ -156,7 +156,10 @@ void anneal_row(struct anneal *a, enum row_table t, uint32_t id, void *row)
                                                         .tenant = id,
                                                         .realm = 1,
                                                         .served = a->tenants.at[id].served,
-                                                        .floor = a->tenants.at[id].floor};
+                                                        .floor = a->tenants.at[id].floor,
+                                                        .share = a->tenants.at[id].share,
+                                                        .wish = a->tenants.at[id].wish,
+                                                        .gone = a->tenants.at[id].gone};
         break;
     case ROWS_JIG:
         *(struct row_jig *)row = (struct row_jig){.id = id,

@@ -1,10 +1,11 @@
 /* schedule.c - which task starts next
  *
  * Start order (docs/rfc/01-engine.md, section 4): class, then tenants and operations by how much
- * they were served, then weight, cohort and id.  Each decision is one pop from the candidates of
+ * they were served, then weight, cohort and id; a tenant that has its share of workers' slots is
+ * passed over.  Each decision is one pop from the candidates of
  * one operation; what cannot start waits in the lane of what it lacks and costs nothing until that
  * is to be had again. Invariant at the end of schedule_run(): no task can start, or all worker
- * slots are taken.
+ * slots are taken, or all of its tenant's share.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -55,6 +56,7 @@ bool schedule_may_start(const struct anneal *a, uint32_t t)
     const struct task *task = &a->tasks[t];
     uint32_t node = a->noderoles.at[task->noderole].node;
     return !a->ops.at[task_op(a, t)].held && a->capacity_used < a->capacity &&
+           limits_tenant_room(&a->tenants.at[a->ops.at[task_op(a, t)].tenant]) &&
            (task->span == 0 || a->spans.at[task->span].held) &&
            limits_jig_room(&a->jigs.at[a->defs.at[task->def].jig]) &&
            schedule_node_open(a, &a->nodes.at[node], schedule_home(a, t));
@@ -152,8 +154,9 @@ static uint32_t pick_op(struct anneal *a)
         struct tenant *best = NULL;
         for (size_t i = 1; i < a->tenants.n; i++) {
             struct tenant *tn = &a->tenants.at[i];
-            if (tn->ready[class].n > 0 && (!best || max_u64(tn->served, a->tenant_floor) <
-                                                        max_u64(best->served, a->tenant_floor)))
+            if (tn->ready[class].n > 0 && limits_tenant_room(tn) &&
+                (!best ||
+                 max_u64(tn->served, a->tenant_floor) < max_u64(best->served, a->tenant_floor)))
                 best = tn;
         }
         if (!best)

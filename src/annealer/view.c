@@ -129,6 +129,21 @@ bool anneal_pool(const struct anneal *a, uint32_t id, struct pool_view *v)
     return true;
 }
 
+bool anneal_tenant(const struct anneal *a, uint32_t id, struct tenant_view *v)
+{
+    if (id >= a->tenants.n || !a->tenants.at[id].exists)
+        return false;
+    const struct tenant *t = &a->tenants.at[id];
+    *v = (struct tenant_view){
+        .id = id, .share = t->share, .used = t->used, .wish = t->wish, .gone = t->gone};
+    return true;
+}
+
+uint32_t anneal_tenant_end(const struct anneal *a)
+{
+    return (uint32_t)a->tenants.n;
+}
+
 bool anneal_jig(const struct anneal *a, uint32_t id, struct jig_view *v)
 {
     if (id == 0 || id >= a->jigs.n || !a->jigs.at[id].exists)
@@ -250,20 +265,40 @@ bool anneal_attempt_open(const struct anneal *a, uint32_t t, uint32_t attempt)
     return l->kind != LIVE_BACKOFF && l->number == attempt;
 }
 
+bool anneal_attempt_find(const struct anneal *a, uint32_t t, struct open_attempt *ret_o)
+{
+    if (!task_exists(a, t) || !a->tasks[t].live)
+        return false;
+    const struct live *l = &a->lives.at[a->tasks[t].live];
+    *ret_o = (struct open_attempt){.task = t,
+                                   .attempt = l->number,
+                                   .asks = l->asks,
+                                   .started_ms = l->started_ms,
+                                   .waiting = l->kind == LIVE_WAIT,
+                                   .stopping = l->flags & LIVEF_STOPPING,
+                                   .ahead = l->kind == LIVE_AHEAD};
+    return l->kind != LIVE_BACKOFF;
+}
+
 void anneal_each_open_attempt(const struct anneal *a,
                               void (*fn)(void *arg, const struct open_attempt *o), void *arg)
 {
-    for (uint32_t t = 1; t < a->task_end; t++) {
+    struct open_attempt o;
+    for (uint32_t t = 1; t < a->task_end; t++)
+        if (anneal_attempt_find(a, t, &o))
+            fn(arg, &o);
+}
+
+size_t anneal_chain(const struct anneal *a, uint32_t t, struct dispatch *ret, size_t max)
+{
+    size_t n = 0;
+    for (uint32_t behind = 0; t && n < max && a->tasks[t].live; n++) {
         const struct live *l = &a->lives.at[a->tasks[t].live];
-        if (!a->tasks[t].live || l->kind == LIVE_BACKOFF)
-            continue;
-        fn(arg, &(struct open_attempt){.task = t,
-                                       .attempt = l->number,
-                                       .asks = l->asks,
-                                       .waiting = l->kind == LIVE_WAIT,
-                                       .stopping = l->flags & LIVEF_STOPPING,
-                                       .ahead = l->kind == LIVE_AHEAD});
+        ret[n] = (struct dispatch){t, l->number, l->asks, behind};
+        behind = t;
+        t = l->follower;
     }
+    return n;
 }
 
 bool anneal_suspect(const struct anneal *a)

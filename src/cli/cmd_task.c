@@ -44,6 +44,7 @@ static const struct field task_sheet[] = {
     {"started", "started_at", SHOW_TIME, 0},
     {"deadline", "deadline_at", SHOW_TEXT, 0},
     {"wakes", "wake_at", SHOW_TEXT, 0},
+    {"note", "note", SHOW_TEXT, 0},
     {"revision", "rev", SHOW_TEXT, 0},
     {0},
 };

@@ -65,7 +65,8 @@ enum event_field {
     X(RESOLVE, "task.resolve", EVF_ID | EVF_FLAG) /* done, failed, again */                        \
     X(ABANDON, "noderole.abandon", EVF_ID)        /* of a removal: what is left is not done */     \
     X(SUPERSEDE, "operation.supersede", EVF_ID | EVF_OP) /* its work goes on in another */         \
-    X(REDEPLOY, "node.redeploy", EVF_ID | EVF_OP)        /* all that is on it begins from nothing */
+    X(REDEPLOY, "node.redeploy", EVF_ID | EVF_OP) /* all that is on it begins from nothing */      \
+    X(TENANT_SET, "tenant.set", EVF_ID | EVF_N | EVF_FLAG | EVF_EXTRA) /* share; gone; wish */
 #define INVENTORY_KINDS(X)                                                                         \
     X(NODE_CHANGED, "node.changed", EVF_ID)                                                        \
     X(DEPLOYMENT, "deployment.changed", EVF_ID)                                                    \

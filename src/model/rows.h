@@ -52,6 +52,7 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, capacity, DYN)     /* workers' slots */                                                 \
     X(U8, freeze, DYN)        /* policy: an error freezes its node */                              \
     X(U64, attempts, DYN)     /* last id given to an attempt */                                    \
+    X(U64, fence, DYN)        /* when this history began, s; 0: it is another one's, restored */   \
     X(TEXT, engine, DYN)      /* version that wrote it */
 #define ROW_TENANT(X)                                                                              \
     X(U32, id, KEY)                                                                                \
@@ -59,7 +60,11 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U32, realm, FIX)                                                                             \
     X(TEXT, name, FIX)                                                                             \
     X(U64, served, DYN)                                                                            \
-    X(U64, floor, DYN)
+    X(U64, floor, DYN)                                                                             \
+    X(U32, share, DYN) /* of workers' slots; TENANT_ALL: as many as there are */                   \
+    X(U32, wish, DYN)  /* slots that it wants for itself; 0: it shares what others leave */        \
+    X(U8, gone, DYN)
+enum { TENANT_ALL = 0 };
 #define ROW_TOKEN(X)                                                                               \
     X(U32, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \

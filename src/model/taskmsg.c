@@ -23,12 +23,15 @@ enum {
     FETCH = 1u << TASKMSG_FETCH,
     DOCUMENT = 1u << TASKMSG_DOCUMENT,
     SEEN = 1u << TASKMSG_SEEN,
+    NOTE = 1u << TASKMSG_NOTE,
+    DROP = 1u << TASKMSG_DROP,
+    ABOUT = TASK | CANCEL | RESULT | LOG | FETCH | NOTE | DROP, /* one attempt */
 };
 
 /* name, type, in which kinds, in which it must not be missing */
 #define FIELDS(X)                                                                                  \
-    X(task, U32, TASK | CANCEL | RESULT | LOG | FETCH, TASK | CANCEL | RESULT | LOG | FETCH)       \
-    X(attempt, U32, TASK | CANCEL | RESULT | LOG | FETCH, TASK | CANCEL | RESULT | LOG | FETCH)    \
+    X(task, U32, ABOUT, ABOUT)                                                                     \
+    X(attempt, U32, ABOUT, ABOUT)                                                                  \
     X(ask, U32, TASK | CANCEL | RESULT, 0)                                                         \
     X(seq, U64, ACK | RESULT, ACK | RESULT)                                                        \
     X(jig, STR, TASK, TASK)                                                                        \
@@ -47,6 +50,7 @@ enum {
     X(fence, U64, TASK, 0)                                                                         \
     X(followers, U32, TASK, 0)                                                                     \
     X(behind, U32, TASK, 0)                                                                        \
+    X(since_ms, U64, TASK, 0)                                                                      \
     X(no_op, BOOL, TASK, 0)                                                                        \
     X(digest, STR, TASK, 0)                                                                        \
     X(timeout_ms, U64, TASK, 0)                                                                    \
@@ -56,7 +60,7 @@ enum {
     X(exit_code, I32, RESULT, 0)                                                                   \
     X(again_ms, U64, RESULT, 0)                                                                    \
     X(ran_ms, U64, RESULT, 0)                                                                      \
-    X(text, STR, RESULT, 0)                                                                        \
+    X(text, STR, RESULT | NOTE, 0)                                                                 \
     X(returns, STR, RESULT, 0)                                                                     \
     X(gone, STR, RESULT, 0)                                                                        \
     X(last, BOOL, RESULT, 0)                                                                       \
@@ -70,9 +74,12 @@ enum {
     X(worker, STR, HELLO | BEAT, HELLO | BEAT)                                                     \
     X(capacity, U32, HELLO | BEAT, HELLO)                                                          \
     X(jigs, JIGS, HELLO, 0)                                                                        \
-    X(held, HELD, HELLO | BEAT, 0)
+    X(held, HELD, HELLO | BEAT, 0)                                                                 \
+    X(lease_ms, U64, BEAT, 0)                                                                      \
+    X(draining, BOOL, HELLO | BEAT, 0)                                                             \
+    X(released, RELEASED, BEAT, 0)
 
-enum field_type { U32, U64, I32, BOOL, STR, OUTCOME, PHASE, STREAM, JIGS, HELD };
+enum field_type { U32, U64, I32, BOOL, STR, OUTCOME, PHASE, STREAM, JIGS, HELD, RELEASED };
 struct field {
     const char *name;
     size_t name_n;
@@ -119,6 +126,16 @@ const char *phase_name(enum phase p)
     return p < PHASE_COUNT ? phase_names[p] : "?";
 }
 
+bool taskmsg_jig_on_node(struct str jig)
+{
+    static const char *const elsewhere[] = {"callback", "master_shell", "noop",
+                                            "plugin",   "rsync",        "test"};
+    for (size_t i = 0; i < sizeof elsewhere / sizeof *elsewhere; i++)
+        if (str_is(jig, elsewhere[i]))
+            return false;
+    return true;
+}
+
 /* None of the parts holds a NUL, so the borders are certain. */
 static void digest_part(struct digest_state *s, struct str part)
 {
@@ -157,14 +174,15 @@ static void write_jigs(struct jsonw *w, const struct field *f, const struct task
     jsonw_end(w);
 }
 
-static void write_held(struct jsonw *w, const struct field *f, const struct taskmsg *m)
+static void write_attempts(struct jsonw *w, const struct field *f, const struct held_attempt *at,
+                           uint32_t n)
 {
     jsonw_key(w, f->name);
     jsonw_list(w);
-    for (uint32_t i = 0; i < m->n_held; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         jsonw_list(w);
-        jsonw_u64(w, m->held[i].task);
-        jsonw_u64(w, m->held[i].attempt);
+        jsonw_u64(w, at[i].task);
+        jsonw_u64(w, at[i].attempt);
         jsonw_end(w);
     }
     jsonw_end(w);
@@ -210,7 +228,11 @@ static void write_field(struct jsonw *w, const struct field *f, const struct tas
         }
         return;
     case JIGS: write_jigs(w, f, m); return;
-    case HELD: write_held(w, f, m); return;
+    case HELD: write_attempts(w, f, m->held, m->n_held); return;
+    case RELEASED:
+        if (m->n_released)
+            write_attempts(w, f, m->released, m->n_released);
+        return;
     }
     if (number || required) {
         jsonw_key(w, f->name);
@@ -294,8 +316,8 @@ static int read_jigs(struct arena *a, const struct field *f, const struct value 
     return 0;
 }
 
-static int read_held(struct arena *a, const struct field *f, const struct value *v,
-                     struct taskmsg *m, struct err *e)
+static int read_attempts(struct arena *a, const struct field *f, const struct value *v,
+                         const struct held_attempt **ret_at, uint32_t *ret_n, struct err *e)
 {
     if (v->kind != VALUE_LIST)
         return wrong_type(f, v, "a list", e);
@@ -312,8 +334,8 @@ static int read_held(struct arena *a, const struct field *f, const struct value 
             return rc;
         held[i] = (struct held_attempt){(uint32_t)task, (uint32_t)attempt};
     }
-    m->held = held;
-    m->n_held = v->n;
+    *ret_at = held;
+    *ret_n = v->n;
     return 0;
 }
 
@@ -349,7 +371,8 @@ static int read_field(struct arena *a, const struct field *f, const struct value
     case OUTCOME: return read_outcome(f, v, at, e);
     case PHASE: return read_phase(f, v, at, e);
     case JIGS: return read_jigs(a, f, v, m, e);
-    case HELD: return read_held(a, f, v, m, e);
+    case HELD: return read_attempts(a, f, v, &m->held, &m->n_held, e);
+    case RELEASED: return read_attempts(a, f, v, &m->released, &m->n_released, e);
     }
     return rc;
 }

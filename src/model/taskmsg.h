@@ -5,9 +5,11 @@
  * both sides recognise what they have seen.  Frozen in docs/rfc/03-task-message.md.
  *
  *   server -> worker   TASK, CANCEL, ACK (results up to reply number `seq` are durable), HELLO
- * (asks for one back, as a server does that has just come up), DOCUMENT (what was fetched)
+ * (asks for one back, as a server does that has just come up), BEAT (it heard the worker's),
+ * DOCUMENT (what was fetched), DROP (somebody else has that attempt now: it goes on without you)
  *   worker -> server   HELLO (name, capacity, jigs, what it holds), BEAT (what it holds), RESULT,
- * LOG, FETCH (a document that a TASK names), SEEN (a node showed a host key, and none was known)
+ * LOG, FETCH (a document that a TASK names), SEEN (a node showed a host key, and none was known),
+ * NOTE (what a run waits for that goes on; empty: for nothing any more)
  *
  * A worker keeps a result until it is acknowledged and sends it again after a HELLO.  An attempt
  * that answers AGAIN is asked again under the same number with `ask` one higher; RESULT repeats the
@@ -51,7 +53,9 @@
     X(LOG, "log")                                                                                  \
     X(FETCH, "fetch")                                                                              \
     X(DOCUMENT, "document")                                                                        \
-    X(SEEN, "seen")
+    X(SEEN, "seen")                                                                                \
+    X(NOTE, "note")                                                                                \
+    X(DROP, "drop")
 enum taskmsg_kind {
 #define X(id, text) TASKMSG_##id,
     TASKMSG_KINDS(X)
@@ -97,7 +101,7 @@ struct held_attempt {
 
 struct taskmsg {
     enum taskmsg_kind kind;
-    uint32_t task, attempt; /* TASK CANCEL RESULT LOG; FETCH: one that waits for it */
+    uint32_t task, attempt; /* TASK CANCEL RESULT LOG NOTE DROP; FETCH: one that waits for it */
     uint32_t ask;           /* TASK CANCEL RESULT: how often this attempt has been asked before */
     uint64_t seq;           /* RESULT: the worker's reply number, rising; ACK: all up to it */
     /* TASK */
@@ -111,6 +115,7 @@ struct taskmsg {
     struct str secrets;  /* JSON text {field: text}: sensitive ones; in no digest and no log */
     uint64_t fence;      /* which start of which server it is from, rising */
     uint32_t followers;  /* so many TASKs right behind this one begin behind it, or each other */
+    uint64_t since_ms;   /* it was sent so long ago to somebody else, and may have begun; 0: new */
     uint32_t behind;     /* begins when this task, sent just before, has succeeded; 0: at once */
     bool no_op;          /* nothing is to be changed, only told */
     struct str digest;   /* taskmsg_digest() of all these */
@@ -121,7 +126,7 @@ struct taskmsg {
     enum phase phase;
     int32_t exit_code;
     uint64_t again_ms, ran_ms;
-    struct str text;    /* one line for people */
+    struct str text;    /* one line for people; NOTE too */
     struct str returns; /* JSON map: what it returned and had not been sent so; "" if nothing */
     struct str gone;    /* JSON list of paths, each a list of keys: what it was sent and, answering
                          * with a whole document, did not return */
@@ -143,7 +148,13 @@ struct taskmsg {
     uint32_t n_jigs;
     const struct held_attempt *held;
     uint32_t n_held;
+    bool draining;     /* it takes no more tasks */
+    uint64_t lease_ms; /* of a server: what runs there is given up after so long in silence */
+    const struct held_attempt *released; /* BEAT: what goes on on nodes, for another one to take */
+    uint32_t n_released;
 };
+/* Does this jig act on the node, wherever that is?  Others act where the worker is. */
+bool taskmsg_jig_on_node(struct str jig);
 /* Hex digest of what a task is run with; of its documents, their digests. */
 void taskmsg_digest(const struct taskmsg *m, char ret_hex[DIGEST_HEX]);
 /* One line of JSON, no newline. */

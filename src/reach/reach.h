@@ -70,6 +70,8 @@ struct reach_step {
     struct str input; /* standard input; empty: /dev/null */
     unsigned umask_bits;
     uint32_t limit_s; /* the node itself ends a longer step, within 30 s of that; 0: no limit */
+    uint32_t since_s; /* it may have begun so long ago; if the node knows nothing of it and was
+                       * started since, that is lost; 0: it has not */
     uint32_t grace_s; /* from TERM to KILL, of this step and of an earlier run that it follows */
     const struct reach_put *puts;
     size_t puts_n;
@@ -175,6 +177,7 @@ struct reach_chain_spec {
     size_t n;
     void (*on_log)(void *arg, unsigned step, const char *p, size_t n); /* steps count from 0 */
     void (*on_end)(void *arg, unsigned step, const struct reach_end *end);
+    void (*on_answer)(void *arg); /* the runner there has spoken; NULL: nobody asks */
     void (*on_over)(void *arg, const struct reach_over *over); /* may call reach_chain_free() */
     void *arg;
 };

@@ -157,6 +157,8 @@ static void on_event(void *arg, const struct reach_event *ev)
     case REACH_EV_CHAIN:
         c->answered = true;
         c->spec.link->has_runner = true;
+        if (c->spec.on_answer)
+            c->spec.on_answer(c->spec.arg);
         break;
     case REACH_EV_STEP:
         if (c->attached)

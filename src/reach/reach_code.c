@@ -6,6 +6,7 @@
  *
  *   steps=2 nonce=... watch_s=0
  *   t1=812 r1='0 2 0 1' k1=p i1=i1 l1= g1=10      task, run, kind, input, limit, grace
+ *   a1=30                                         ago: it may have begun then, if this is there
  *   step1() {
  *   umask 22
  *   cd '/' || exit 126
@@ -138,7 +139,7 @@ int reach_code_check(const struct reach_step *steps, size_t n, struct err *e)
         const struct reach_step *s = &steps[i];
         int rc = 0;
         if (s->run.fence > INT64_MAX || s->umask_bits > 0777 || s->grace_s > INT32_MAX / 100 ||
-            s->limit_s > INT32_MAX / 100)
+            s->limit_s > INT32_MAX / 100 || s->since_s > INT32_MAX / 100)
             rc = err_set(e, ERR_INVALID, "a number is out of range");
         if (rc == 0)
             rc = s->kind == REACH_ARGV || s->kind == REACH_SCRIPT ? check_program(s, e)
@@ -212,6 +213,8 @@ static void put_step(struct buf *b, const struct reach_step *s, size_t k)
         buf_printf(b, "i%zu=i%zu ", k, k);
     else
         buf_printf(b, "i%zu=/dev/null ", k);
+    if (s->since_s)
+        buf_printf(b, "a%zu=%" PRIu32 " ", k, s->since_s);
     if (s->limit_s)
         buf_printf(b, "l%zu=%" PRIu32, k, s->limit_s);
     else

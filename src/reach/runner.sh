@@ -22,11 +22,11 @@
 # a reader nor an end of file.  `attach` ends logger and teller of the old session and has its own.
 #
 # Files.  ROOT/records/TASK: "FENCE ATTEMPT ASK STEP CHAIN N BOOT", made once and only ever replaced
-# whole, under ROOT/lock.  ROOT/chains/CHAIN/: chain (shell code made by reach_code.c: variables and
-# a function a step), sN iN fN.M (script, input, files of step N), log ev (FIFOs), go (the archive
-# was whole), director (processes; the last is it), started (N, process, when), events (what was
-# told), rN kN (result as written, as kept), stop.N (N must not run on), forward (logger, teller),
-# spool, deadline.
+# whole, under ROOT/lock.  ROOT/born: since when there are records here, and in which boot.
+# ROOT/chains/CHAIN/: chain (shell code made by reach_code.c: variables and a function a step), sN iN
+# fN.M (script, input, files of step N), log ev (FIFOs), go (the archive was whole), director
+# (processes; the last is it), started (N, process, when), events (what was told), rN kN (result as
+# written, as kept), stop.N (N must not run on), forward (logger, teller), spool, deadline.
 #
 # ANNEAL_CGROUPS and ANNEAL_BOOT in the environment are for tests; the commands that start us in
 # earnest (reach_command.c) make the environment from nothing.
@@ -246,11 +246,23 @@ broken() { # N WHAT NOTE: the chain ends before step N
     brk="end $1 $2 - 0 0 $3"
     return 1
 }
+# Not by the uptime, which in a container may be that of the machine around it.
+known_for() { # SECONDS: is what is here older than that?
+    born_cs='' born_boot=''
+    { read -r born_cs born_boot <born; } 2>/dev/null
+    now
+    [ "$born_boot" = "$boot" ] && [ "$cs" -ge $((born_cs + $1 * 100)) ]
+}
 # The record of a step's task: ours if this is true, else `broken` was called.  Without a record
 # of the task this costs one file made with O_EXCL, and no lock: see `contest` for the others.
 claim() { # N
-    eval "task=\$t$1 run=\$r$1 grace=\$g$1"
+    eval "task=\$t$1 run=\$r$1 grace=\$g$1 ago=\${a$1-}"
     line="$run $chain $1 $boot"
+    # What may have begun before and has left no record never arrived, or its record is gone.
+    if [ -n "$ago" ] && ! [ -e "records/$task" ] && ! known_for "$ago"; then
+        broken "$1" lost "the machine was started anew since, or was not known before"
+        return
+    fi
     set -C
     { printf '%s\n' "$line" >"records/$task"; } 2>/dev/null
     claimed=$?
@@ -625,6 +637,10 @@ verb_run() { # CHAIN [unpacked]
         rm -rf "$dir"
         die "no space in $root"
     }
+    if ! [ -e born ]; then
+        now
+        { printf '%s %s\n' "$cs" "$boot" >born; } 2>/dev/null
+    fi
     number=0 last=$steps why='' brk=''
     while [ "$number" -lt "$last" ]; do
         number=$((number + 1))

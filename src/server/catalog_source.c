@@ -174,6 +174,6 @@ int catalog_adopt(struct server *s, struct catalog *c, const struct commit_note 
     for (uint32_t i = 0; r >= 0 && i < c->n_pools; i++)
         r = adopt_pool(s, &c->pools[i], note, e);
     if (r >= 0)
-        dispatch_capacity(s); /* new jigs get their workers' slots */
+        workers_capacity(s); /* new jigs get their workers' slots */
     return r;
 }

@@ -44,7 +44,7 @@ struct commit_note {   /* what the journal should know beyond the event */
 /* Columns of the meta row that are not the engine's. */
 struct commit_meta {
     uint32_t next_deployment, next_token, catalog;
-    uint64_t run_no, attempts;
+    uint64_t run_no, attempts, fence;
 };
 
 /* Borrows the engine.  group and seq: the last ones that are stored. */

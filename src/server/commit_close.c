@@ -114,6 +114,7 @@ static void put_meta(struct commit *c, struct group *g)
     m->catalog = c->meta.catalog;
     m->run_no = c->meta.run_no;
     m->attempts = c->meta.attempts;
+    m->fence = c->meta.fence;
     m->engine = str_of(ANNEAL_VERSION);
     put_op(g, ROWS_META, ROW_PUT, m);
 }

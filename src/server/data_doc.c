@@ -151,6 +151,13 @@ static struct str access_of(struct data *d, const struct inv_node *n, const stru
     return (struct str){arena_strndup(&d->parsed, text.data, text.len), text.len};
 }
 
+static bool by_ssh(const struct server *s, struct data *d, const struct inv_node *n)
+{
+    const struct value *body = n->body ? parse(d, str_of(n->body)) : NULL;
+    struct str via = value_as_str(value_at(body, "access.via"));
+    return str_is(via.n ? via : str_of(s->opts->node_access), "ssh");
+}
+
 const struct data_node *data_node_get(struct server *s, uint32_t node)
 {
     struct data *d = s->data;
@@ -173,7 +180,8 @@ const struct data_node *data_node_get(struct server *s, uint32_t node)
         .facts = facts,
         .text = {arena_strndup(&d->parsed, text.data, text.len), text.len},
         .address = str_of(address ? address : arena_strdup(&d->parsed, n->name)),
-        .access = access_of(d, n, facts)};
+        .access = access_of(d, n, facts),
+        .by_ssh = by_ssh(s, d, n)};
     return made;
 }
 

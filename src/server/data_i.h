@@ -36,6 +36,7 @@ struct data_node { /* what runs see of a node */
     const struct value *facts;
     struct str text, address; /* {"node": facts}; where to reach it */
     struct str access;        /* JSON: how, with all its addresses; "": nothing is said of it */
+    bool by_ssh;              /* else it is the worker's own machine */
 };
 struct data_lens { /* by the inventory's number */
     struct lens lens;

@@ -182,7 +182,7 @@ int server_status(struct server *s, const struct server_call *c, struct server_r
     value_set(a, v, "noderoles", by_noderole);
     value_set(a, v, "tasks", by_task);
     value_set(a, v, "operations", open_operations(s, a, &stalled));
-    value_put_int(a, v, "workers", (int64_t)s->workers.n);
+    value_put_int(a, v, "workers", (int64_t)workers_present(s));
     value_put_bool(a, v, "stalled", stalled);
     value_put_bool(a, v, "suspect", anneal_suspect(s->engine));
     value_set(a, v, "store", store_value(s, a));

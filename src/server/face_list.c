@@ -188,8 +188,8 @@ int server_worker_list(struct server *s, const struct server_call *c, struct ser
     if (rc < 0)
         return rc;
     for (size_t i = 0; i < s->workers.n; i++)
-        if (page_wants(&p, i + 1))
-            page_add(&p, c, worker_value(s, c->mem, &s->workers.at[i]));
+        if (s->workers.at[i]->capacity > 0 && page_wants(&p, i + 1))
+            page_add(&p, c, worker_value(s, c->mem, s->workers.at[i]));
     page_end(&p, c, r);
     return 0;
 }

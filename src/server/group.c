@@ -91,6 +91,7 @@ static void probe(struct server *s)
     m->catalog = commit_meta(s->commit)->catalog;
     m->run_no = s->run_no;
     m->attempts = commit_meta(s->commit)->attempts;
+    m->fence = s->fence;
     m->engine = str_of(ANNEAL_VERSION);
     vec_push(&f->group->ops, ((struct row_op){ROWS_META, ROW_PUT, m}));
     vec_push(&f->group->slices, (size_t)1);
@@ -175,7 +176,7 @@ static void write_done(void *arg)
         refused(s, &f->failure);
     group_free(f->group);
     free(f);
-    dispatch_inbox(s);
+    inbox_pump(s);
     checkpoint_consider(s);
     group_pump(s);
 }
@@ -193,7 +194,7 @@ void group_pump(struct server *s)
     f->group = g;
     s->flying = g;
     s->flight = f;
-    s->ack_flying = s->ack_open;
+    workers_acks_flying(s);
     pool_submit(s->writer, write_group, write_done, f);
 }
 

@@ -21,9 +21,10 @@
 #include "server/restore.h"
 #include "server/server_i.h"
 #include "server/tally.h"
+#include "server/tenants.h"
 #include "sys/fs.h"
 
-enum { LEASE_MS = 15 * 1000, BEAT_MS = 1000 };
+enum { BEAT_MS = 1000 };
 
 uint64_t server_wall_ms(void)
 {
@@ -190,6 +191,7 @@ static int bootstrap(struct server *s, struct err *e)
     int r = server_apply(s, &add_tenant, &note, NULL, e);
     if (r < 0)
         return r;
+    tenant_name_add(s, TENANT_FIRST, tenant.name);
     note.fixed = &standing;
     if ((r = server_apply(s, &add_standing, &note, NULL, e)) < 0)
         return r;
@@ -231,9 +233,7 @@ static void forget(struct server *s)
     lease_free(s->lease);
     catalog_forget(s);
     free(s->catalog_origin);
-    for (size_t i = 0; i < s->inbox.n; i++)
-        free(s->inbox.at[i]);
-    vec_clear(&s->inbox);
+    inbox_forget(s);
     s->commit = NULL;
     clusters_free(s->clusters);
     s->clusters = NULL;
@@ -249,14 +249,9 @@ static void forget(struct server *s)
     s->overlays = NULL;
     s->lease = NULL;
     s->catalog_origin = NULL;
-    s->ack_open = s->ack_flying = 0;
-}
-
-static void hold_open(void *arg, const struct open_attempt *o)
-{
-    struct server *s = arg;
-    if (!o->waiting)
-        lease_restore(s->lease, o->task, o->attempt, server_now(s) + s->opts->recover_grace);
+    workers_acks_forget(s);
+    run_notes_done(s);
+    tenants_done(s);
 }
 
 static void note_row(void *arg, enum row_table t, enum row_verb verb, const void *row)
@@ -307,6 +302,8 @@ int server_restore(struct server *s, struct err *e)
     s->providers = providers_new(s->opts->plugin_path);
     if ((r = providers_load(s, e)) < 0)
         return r;
+    if ((r = tenants_load(s, e)) < 0)
+        return r;
     s->deploys = deploys_new();
     if ((r = deploys_load(s, e)) < 0)
         return r;
@@ -315,6 +312,7 @@ int server_restore(struct server *s, struct err *e)
         return r;
     s->durable_group = meta.group_no;
     s->run_no = meta.run_no;
+    s->fence = meta.fence;
     /* Engine time goes on where it stopped: while nobody looked, no deadline passed. */
     s->clock_offset_ms = (int64_t)(meta.now_ms ? meta.now_ms : 1) - (int64_t)loop_now_ms(s->loop);
     s->ring_first = meta.journal_seq + 1;
@@ -322,28 +320,9 @@ int server_restore(struct server *s, struct err *e)
     return store_checkpoint_find(s->store, meta.journal_seq, &s->checkpoint_seq, e);
 }
 
-static void stop_again(void *arg, const struct open_attempt *o)
-{
-    struct server *s = arg;
-    if (o->stopping && s->queue) {
-        SCOPED_BUF(b);
-        struct taskmsg m = {.kind = TASKMSG_CANCEL,
-                            .task = o->task,
-                            .attempt = o->attempt,
-                            .ask = o->asks,
-                            .grace_ms = 5000};
-        taskmsg_write(&b, &m);
-        queue_to_worker(s->queue, buf_str(&b));
-    }
-}
-
 void server_reconcile(struct server *s)
 {
-    s->lease = lease_new(LEASE_MS);
-    anneal_each_open_attempt(s->engine, hold_open, s);
-    anneal_each_open_attempt(s->engine, stop_again, s);
-    if (s->queue)
-        queue_flush(s->queue);
+    dispatch_reconcile(s);
     server_touch(s);
 }
 
@@ -355,6 +334,11 @@ static int start_run(struct server *s, struct err *e)
     struct commit_note note = server_note(NULL, NULL);
     int r = 0;
     commit_meta(s->commit)->run_no = ++s->run_no;
+    /* Nodes may have heard of attempts that this history knows nothing of: of one that a backup is
+     * older than, or of a store that was here before. */
+    if (!s->fence)
+        s->fence = server_wall_ms() / 1000;
+    commit_meta(s->commit)->fence = s->fence;
     if (s->durable_group == 0)
         r = bootstrap(s, e);
     if (r >= 0) {
@@ -362,7 +346,7 @@ static int start_run(struct server *s, struct err *e)
         r = server_apply(s, &policy, &note, NULL, e);
     }
     if (r >= 0)
-        dispatch_capacity(s); /* nobody has said HELLO yet */
+        workers_capacity(s); /* nobody has said HELLO yet */
     return r;
 }
 
@@ -409,6 +393,10 @@ int server_new(const struct server_options *o, struct server **ret_s, struct err
         r = open_files(s, e);
     if (r >= 0)
         r = server_restore(s, e);
+    if (r >= 0 && s->queue) {
+        workers_expect(s, "embedded");
+        r = workers_attach(s, "embedded", s->queue, e);
+    }
     if (r >= 0) {
         server_reconcile(s);
         r = start_run(s, e);
@@ -417,8 +405,6 @@ int server_new(const struct server_options *o, struct server **ret_s, struct err
         server_free(s);
         return r;
     }
-    if (s->queue)
-        queue_server_attach(s->queue, s->loop, dispatch_deliver, s);
     loop_before_wait(s->loop, group_pump_call, s);
     loop_timer_at(s->beat, loop_now_ms(s->loop) + BEAT_MS);
     admin_check_start(s);
@@ -435,8 +421,7 @@ void server_free(struct server *s)
     if (s->writer)
         pool_free(s->writer);
     pool_free(s->background);
-    if (s->queue && s->engine)
-        queue_server_detach(s->queue);
+    workers_done(s);
     loop_before_wait_off(s->loop, group_pump_call, s);
     if (s->timer)
         loop_timer_free(s->timer);
@@ -446,16 +431,9 @@ void server_free(struct server *s)
     store_close(s->reader);
     store_close(s->store);
     eventring_done(s);
-    for (size_t i = 0; i < s->workers.n; i++) {
-        free(s->workers.at[i].name);
-        for (size_t k = 0; k < s->workers.at[i].jigs.n; k++)
-            free(s->workers.at[i].jigs.at[k]);
-        vec_done(&s->workers.at[i].jigs);
-    }
     catalog_unref(s->builtin);
     strmap_done(&s->node_numbers);
     vec_done(&s->leaving);
-    vec_done(&s->workers);
     vec_done(&s->waiters);
     vec_done(&s->answers);
     vec_done(&s->inbox);

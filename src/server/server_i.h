@@ -22,6 +22,7 @@
 #include "server/lease.h"
 #include "server/overlays.h"
 #include "server/server.h"
+#include "server/workers.h"
 #include "store/store.h"
 #include "sys/pool.h"
 
@@ -127,13 +128,10 @@ void inventory_add_plan(struct inventory *v, const struct plan *p);
 uint32_t inventory_node_find(const struct inventory *v, const char *name_or_id);
 uint32_t inventory_deployment_find(const struct inventory *v, const char *name_or_id);
 
-/* ---- who works for us ---- */
-
-struct worker_info {
-    char *name;
-    uint32_t capacity, running;
-    VEC(char *) jigs;
-    uint64_t seen_ms;
+/* A message that came while two groups were ahead. */
+struct kept_message {
+    struct worker_info *from;
+    char *text;
 };
 
 /* ---- waiting for durability ---- */
@@ -198,7 +196,10 @@ struct server {
     char *catalog_origin;
     uint64_t catalog_loaded_ms;
     struct lease *lease;
-    VEC(struct worker_info) workers;
+    VEC(struct worker_info *) workers; /* by id - 1; workers.h */
+    VEC(uint32_t) node_workers;        /* by node: who was sent there last */
+    VEC(char *) tenant_names;          /* by id; tenants.h */
+    struct u64map run_notes;           /* run_note.c */
     /* time: engine time = loop time + offset, so that it goes on where the last server stopped */
     int64_t clock_offset_ms;
     struct loop_timer *timer, *beat;
@@ -210,10 +211,7 @@ struct server {
     VEC(struct pending_answer) answers;
     bool closing_posted, reloading;
     struct err degraded; /* code != 0: the store refuses; writes are refused with this */
-    /* results that came while two groups were ahead, and what may be acknowledged when */
-    VEC(char *) inbox;
-    uint64_t ack_open,
-        ack_flying; /* highest reply number applied in the open and the flying group */
+    VEC(struct kept_message) inbox;
     /* events */
     struct ring_event *ring;
     size_t ring_cap;
@@ -227,7 +225,8 @@ struct server {
     bool checkpointing;
     uint32_t expiring; /* idempotent answers taken away in this round */
     uint64_t beats;
-    uint64_t run_no;
+    uint64_t run_no, fence;
+    uint64_t run_started_ms;        /* engine time */
     struct admin_job backup, check; /* face_admin.c: at most one of each at a time */
 };
 
@@ -257,10 +256,23 @@ void idempotent_expire(struct server *s); /* once an hour */
 
 /* dispatch.c */
 void dispatch_group(struct server *s, const struct group *g);
-void dispatch_deliver(void *arg, const struct str *messages, size_t n);
-void dispatch_inbox(struct server *s);
+enum { DISPATCH_GRACE_MS = 5000, DISPATCH_CHAIN_MAX = 64 };
+/* Nobody answers for it any more: another worker is sent, or it is lost. */
+void dispatch_lease_over(void *server, uint32_t task, uint32_t attempt);
+void dispatch_all_reported(struct server *s);
+void dispatch_reconcile(struct server *s); /* after the state was read from the store */
 void dispatch_beat(void *arg);
-void dispatch_capacity(struct server *s); /* tells the engine what workers offer */
+
+/* inbox.c */
+void inbox_deliver(void *worker_info, const struct str *messages, size_t n);
+void inbox_pump(struct server *s); /* what was kept, as far as it can be taken now */
+void inbox_forget(struct server *s);
+
+/* run_note.c: what runs that go on wait for, in their workers' words */
+void run_note_set(struct server *s, uint32_t task, uint32_t attempt, struct str text);
+const char *run_note_get(const struct server *s, uint32_t task, uint32_t attempt); /* NULL: none */
+void run_note_drop(struct server *s, uint32_t task, uint32_t attempt);
+void run_notes_done(struct server *s);
 
 /* eventring.c */
 void eventring_add(struct server *s, const struct group *g);

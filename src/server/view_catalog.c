@@ -18,8 +18,8 @@ static uint32_t workers_with(const struct server *s, const char *implementation)
 {
     uint32_t n = 0;
     for (size_t i = 0; i < s->workers.n; i++)
-        for (size_t k = 0; k < s->workers.at[i].jigs.n; k++)
-            if (strcmp(s->workers.at[i].jigs.at[k], implementation) == 0) {
+        for (size_t k = 0; k < s->workers.at[i]->jigs.n; k++)
+            if (strcmp(s->workers.at[i]->jigs.at[k], implementation) == 0) {
                 n++;
                 break;
             }

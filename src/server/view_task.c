@@ -73,6 +73,7 @@ struct value *view_task(struct server *s, struct arena *a, uint32_t id, bool ful
     /* What is left out has a definition of its own, whose type tells why (planner/weave_def.c). */
     value_put_text(a, v, "left_out", t.rule == RULE_SKIP ? def->type : NULL);
     value_put_int(a, v, "waiting_on", t.unmet);
+    value_put_text(a, v, "note", run_note_get(s, id, t.attempt));
     put_times(s, a, v, &t);
     value_put_int(a, v, "rev", (int64_t)view_task_rev(&t));
     if (full) {

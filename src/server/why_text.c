@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "server/server_i.h"
+#include "server/tenants.h"
 
 enum gravity { GRAVITY_LINK, GRAVITY_TIME, GRAVITY_CHANGE, GRAVITY_PERSON };
 
@@ -218,8 +219,9 @@ static void tell_running(const struct why_answer *w, const struct why *y, struct
     (void)anneal_task(w->server->engine, y->id, &v);
     text_duration_show(now > v.started_ms ? now - v.started_ms : 0, since);
     t->gravity = GRAVITY_TIME;
-    t->text = arena_printf(w->mem, "%s runs since %s, attempt %u", task_words(w, y->id), since,
-                           v.attempt);
+    const char *note = run_note_get(w->server, y->id, v.attempt);
+    t->text = arena_printf(w->mem, "%s runs since %s, attempt %u%s%s", task_words(w, y->id), since,
+                           v.attempt, note ? ": " : "", note ? note : "");
     t->remedy = arena_printf(w->mem, "anneal task log %u -f", y->id);
 }
 
@@ -312,6 +314,16 @@ static void tell_workers(const struct why_answer *w, const struct why *y, struct
     t->remedy = "anneal worker list";
 }
 
+static void tell_share(const struct why_answer *w, const struct why *y, struct told *t)
+{
+    t->gravity = GRAVITY_TIME;
+    t->text = arena_printf(w->mem, "%s that tenant %s has of workers %s taken",
+                           all_places(w, y->value), or_unknown(tenant_name(w->server, y->id)),
+                           y->value == 1 ? "is" : "are");
+    t->remedy = arena_printf(w->mem, "anneal tenant set %s --places N",
+                             or_unknown(tenant_name(w->server, y->id)));
+}
+
 static void tell_operation(const struct why_answer *w, const struct why *y, struct told *t)
 {
     struct operation_view v = {0};
@@ -391,6 +403,7 @@ static void tell(struct why_answer *w, const struct why *y, struct told *t)
         t->remedy = "anneal worker list";
         break;
     case WHY_WORKERS_BUSY: tell_workers(w, y, t); break;
+    case WHY_TENANT_FULL: tell_share(w, y, t); break;
     case WHY_HELD:
     case WHY_STALLED:
     case WHY_CANCELLED: tell_operation(w, y, t); break;

@@ -42,6 +42,7 @@
     X(JIG, "jig", 2)       /* switched off, or without workers */                                  \
     X(POOL, "pool", 4)     /* resized, closed, taken elsewhere */                                  \
     X(FREEZE, "freeze", 1) /* policy: an error freezes its node */                                 \
+    X(SHARE, "share", 2)   /* of a tenant: smaller, larger, none */                                \
     X(CANCEL, "cancel", 4)                                                                         \
     X(SUPERSEDE, "supersede", 2)                                                                   \
     X(POKE, "poke", 4)                                                                             \

@@ -137,6 +137,13 @@ static void strike_pool(struct sim *s)
               (struct agenda_item){.kind = AGENDA_POOL_BACK, .who = pool});
 }
 
+static void strike_share(struct sim *s)
+{
+    tell(s, (struct event){.kind = EVENT_TENANT_SET,
+                           .id = rng_from(&s->chaos, 1, s->n_tenants),
+                           .n = rng_below(&s->chaos, 4)}); /* 0: all there is */
+}
+
 static void strike_freeze(struct sim *s)
 {
     tell(s, (struct event){.kind = EVENT_POLICY_SET, .flag = rng_chance(&s->chaos, 300)});
@@ -269,6 +276,7 @@ static const struct {
     [SIM_JIG].fn = strike_jig,
     [SIM_POOL].fn = strike_pool,
     [SIM_FREEZE].fn = strike_freeze,
+    [SIM_SHARE].fn = strike_share,
     [SIM_CANCEL].fn = strike_cancel,
     [SIM_SUPERSEDE].fn = strike_supersede,
     [SIM_POKE].fn = strike_poke,

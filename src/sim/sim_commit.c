@@ -20,7 +20,7 @@ static void lease_open_attempt(void *arg, const struct open_attempt *o)
 {
     struct sim *s = arg;
     if (!o->waiting)
-        lease_restore(s->server.lease, o->task, o->attempt, s->now_ms + RECOVER_GRACE_MS);
+        lease_restore(s->server.lease, o->task, o->attempt, LEASE_MS, s->now_ms + RECOVER_GRACE_MS);
 }
 
 void sim_server_boot(struct sim *s)
@@ -33,7 +33,7 @@ void sim_server_boot(struct sim *s)
     commit_set_slice(v->commit, s->slice_rows);
     sim_hooks_boot(s);
     sim_desire_boot(s);
-    v->lease = lease_new(LEASE_MS);
+    v->lease = lease_new();
     v->up = true;
     v->close_at = 4;
 }
@@ -339,7 +339,12 @@ void sim_server_release(struct sim *s)
         const struct dispatch *d = send ? &g->sends.at[i] : &g->stops.at[i - g->sends.n];
         uint32_t worker = sim_worker_choose(s, d->task);
         if (send)
-            lease_hold(v->lease, d->task, d->attempt, s->now_ms);
+            lease_hold(v->lease,
+                       &(struct lease_given){.task = d->task,
+                                             .attempt = d->attempt,
+                                             .worker = SIM_LEASE_WORKER,
+                                             .lease_ms = LEASE_MS},
+                       s->now_ms);
         if (send && d->behind) { /* it travels with the one before it */
             struct sim_task *before = &s->tasks.at[d->behind];
             before->next = d->task;
@@ -477,7 +482,7 @@ void sim_server_start(struct sim *s)
     v->up = true;
     v->durable = meta.group_no;
     v->skew_ms = s->now_ms - meta.now_ms;
-    v->lease = lease_new(LEASE_MS);
+    v->lease = lease_new();
     v->reported = 0;
     v->fate = FATE_NONE;
     v->checkpoint_next_group = 0;

@@ -25,6 +25,8 @@
 #include "store/store.h"
 
 /* ---- agenda ---- */
+/* Whoever claims an attempt has it: who is who among workers is not what is tried here. */
+enum { SIM_LEASE_WORKER = 1 };
 enum agenda_kind {
     AGENDA_TASK,      /* TASK arrives at a worker */
     AGENDA_STOP,      /* CANCEL arrives at a worker */

@@ -192,7 +192,8 @@ void sim_server_beat(struct sim *s, const struct agenda_item *m)
     if (!v->up || !w->up || w->life != m->life)
         return;
     for (size_t i = 0; i < w->work.n; i++)
-        lease_claim(v->lease, w->work.at[i].task, w->work.at[i].attempt, s->now_ms);
+        (void)lease_claim(v->lease, w->work.at[i].task, w->work.at[i].attempt, SIM_LEASE_WORKER,
+                          s->now_ms);
     v->reported |= 1u << m->who;
     if (v->reported == all && before != all) /* what nobody claimed since the start is lost */
         lease_all_reported(v->lease, lease_ran_out, s);

@@ -238,6 +238,15 @@ static int keep_old(const char *path, struct err *e)
     return 0;
 }
 
+/* What came after the backup is not known here but may be known to nodes: whoever opens this begins
+ * another history. */
+static int mark_restored(const char *path, struct err *e)
+{
+    SCOPED_DB *db = NULL;
+    int rc = store_sq_connect(path, SQLITE_OPEN_READWRITE, COPY_BUSY_MS, &db, e);
+    return rc ? rc : store_sq_exec(db, path, "UPDATE meta SET fence = 0", e);
+}
+
 static int restore_locked(const char *from, const char *to, struct err *e)
 {
     struct copy_progress silent = {0};
@@ -246,6 +255,8 @@ static int restore_locked(const char *from, const char *to, struct err *e)
 
     buf_printf(&partial, "%s.restoring", to);
     rc = copy_make(from, partial.data, &silent, "PRAGMA integrity_check(1)", e);
+    if (!rc)
+        rc = mark_restored(partial.data, e);
     if (!rc && fs_exists(to))
         rc = keep_old(to, e);
     if (!rc && rename(partial.data, to))

@@ -59,8 +59,14 @@ enum {
     X(ssh_transport, TEXT, "auto", 1, 16, "auto|libssh|openssh",                                   \
       "auto: OpenSSH up to 32 nodes and where its configuration counts, libssh beyond")            \
     X(ssh_kex, TEXT, "", 0, 1024, "", "key exchanges, by commas; empty: the library's choice")     \
+    X(ssh_keepalive, DURATION, "15s", OPTS_SECOND, 3600ull * OPTS_SECOND, "",                      \
+      "how often a connection is tried; three without an answer end it")                           \
     X(ssh_connections, UINT, "1000", 1, 100000, "", "connections to nodes at once")                \
     X(group_events, UINT, "1000", 1, 100000, "", "events committed together at most")              \
+    X(node_lease, DURATION, "15s", OPTS_SECOND, 3600ull * OPTS_SECOND, "",                         \
+      "after which tasks on nodes are taken over from a worker that is silent")                    \
+    X(worker_lease, DURATION, "30s", OPTS_SECOND, 3600ull * OPTS_SECOND, "",                       \
+      "after which tasks on a silent worker's own machine are given up")                           \
     X(recover_grace, DURATION, "5s", 0, 3600ull * OPTS_SECOND, "",                                 \
       "time that workers have after a restart to report what they hold")                           \
     X(dead_after, DURATION, "60s", OPTS_SECOND, 30ull * OPTS_DAY, "",                              \

@@ -35,11 +35,17 @@ void worker_send(struct worker *w, const struct taskmsg *m)
 }
 
 /* HELLO or BEAT: who we are and what we hold, the unacknowledged included. */
-static void report(struct worker *w, enum taskmsg_kind kind)
+static void report(struct worker *w, enum taskmsg_kind kind, const struct held_attempt *released,
+                   size_t n_released)
 {
     VEC(struct held_attempt) held = {0};
     struct str jigs[JIGS_MAX];
-    struct taskmsg m = {.kind = kind, .worker = str_of(w->name), .capacity = w->capacity};
+    struct taskmsg m = {.kind = kind,
+                        .worker = str_of(w->name),
+                        .capacity = w->capacity,
+                        .draining = w->stopping,
+                        .released = released,
+                        .n_released = (uint32_t)n_released};
     for (struct link *l = w->held.next; l != &w->held; l = l->next) {
         const struct run *r = LINK_OF(l, struct run, of_worker);
         vec_push(&held, ((struct held_attempt){r->msg.task, r->msg.attempt}));
@@ -59,16 +65,31 @@ static void report(struct worker *w, enum taskmsg_kind kind)
 
 void worker_hello(struct worker *w)
 {
-    report(w, TASKMSG_HELLO);
+    report(w, TASKMSG_HELLO, NULL, 0);
     answers_resend_older(w, UINT64_MAX);
     documents_ask_again(w, UINT64_MAX);
+}
+
+/* The server gives up what runs on our machine when it has not heard of us for the lease, and may
+ * have it run elsewhere: what we cannot tell it about must have ended by then.  What is on nodes
+ * goes on there. */
+static void fence_self(struct worker *w, uint64_t now_ms)
+{
+    if (!w->lease_ms || now_ms < w->heard_ms + w->lease_ms / 3 * 2)
+        return;
+    for (struct link *l = w->held.next; l != &w->held; l = l->next) {
+        struct run *r = LINK_OF(l, struct run, of_worker);
+        if (r->life == LIFE_RUNNING && !travel_is_away(r))
+            run_step_cancel(r, r->msg.grace_ms);
+    }
 }
 
 static void on_beat(void *arg)
 {
     struct worker *w = arg;
     uint64_t now_ms = loop_now_ms(w->loop), patience_ms = RESEND_BEATS * w->beat_ms;
-    report(w, TASKMSG_BEAT);
+    report(w, TASKMSG_BEAT, NULL, 0);
+    fence_self(w, now_ms);
     if (now_ms > patience_ms) {
         answers_resend_older(w, now_ms - patience_ms);
         documents_ask_again(w, now_ms - patience_ms);
@@ -84,6 +105,7 @@ static void leave_loop(struct worker *w)
     queue_worker_detach(w->mail);
     loop_timer_stop(w->beat);
     loop_timer_stop(w->log_timer);
+    loop_timer_stop(w->retry);
 }
 
 /* Each time before the loop waits: room is filled, the dead are freed, the server is woken once. */
@@ -167,11 +189,13 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
     link_init(&w->graves);
     link_init(&w->unacked);
     link_init(&w->travels);
+    link_init(&w->parked);
     link_init(&w->documents_idle);
     link_init(&w->documents_asked);
     arena_init(&w->scratch);
     w->beat = loop_timer_new(l, on_beat, w);
     w->log_timer = loop_timer_new(l, worker_log_flush, w);
+    w->retry = loop_timer_new(l, parked_due, w);
     loop_before_wait(l, settle, w);
     if (nodes_start(w, o, e) < 0 || take_run_dir(w, o->run_dir, e) < 0) {
         worker_free(w);
@@ -190,19 +214,24 @@ void worker_stop(struct worker *w, uint64_t grace_ms, loop_call_f *done, void *a
     w->stopping = true;
     w->stopped = done;
     w->stopped_arg = arg;
+    VEC(struct held_attempt) released = {0};
     for (struct link *l = w->held.next; l != &w->held;) {
         struct run *r = LINK_OF(l, struct run, of_worker);
-        if (r->life == LIFE_RUNNING && r->travel) {
-            travel_abandon(r);
+        if (travel_is_away(r)) {
+            vec_push(&released, ((struct held_attempt){r->msg.task, r->msg.attempt}));
+            travel_release(r);
             l = w->held.next;
         } else if (r->life == LIFE_RUNNING) {
             run_step_cancel(r, grace_ms);
             l = l->next;
         } else { /* others may go with it */
-            run_drop(r, OUTCOME_LOST, "the worker stopped before it was started");
+            run_drop(r, r->life == LIFE_AHEAD ? OUTCOME_CANCELLED : OUTCOME_AGAIN,
+                     "the worker stopped before it was started");
             l = w->held.next;
         }
     }
+    report(w, TASKMSG_BEAT, released.at, released.n);
+    vec_done(&released);
     loop_post(w->loop, settle, w); /* if nothing runs, there may be nothing else to wake the loop */
 }
 
@@ -234,6 +263,7 @@ void worker_free(struct worker *w)
     buf_done(&w->out);
     loop_timer_free(w->beat);
     loop_timer_free(w->log_timer);
+    loop_timer_free(w->retry);
     if (w->lock_fd >= 0)
         close(w->lock_fd);
     free(w->name);

@@ -47,14 +47,16 @@ struct worker_options {
     const char *ssh_transport;    /* auto, libssh or openssh; NULL: auto */
     const char *ssh_kex;          /* key exchanges; NULL or "": the library's */
     uint16_t ssh_port;            /* 0: 22 */
+    uint32_t ssh_keepalive_ms;    /* 0: 15 s */
     bool ssh_pinned;              /* host keys must be known before; else the first is taken */
     uint32_t ssh_max_connections; /* 0: 1000 */
 };
 /* Says HELLO at once.  ERR_BUSY if another worker has run_dir. */
 struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_options *o,
                           struct err *e);
-/* Cancels what runs here, with the grace; what runs on nodes goes on there.  Answers LOST for all
- * of it and for what was queued, leaves the queue, then calls done on the loop. */
+/* Cancels what runs here, with the grace, and answers LOST for it; "not yet" for what was queued.
+ * What runs on nodes goes on there, for others to take: the last BEAT says so.  Leaves the queue,
+ * then calls done on the loop. */
 void worker_stop(struct worker *w, uint64_t grace_ms, loop_call_f *done, void *arg);
 /* After `done`, or when nothing runs.  Results not acknowledged are forgotten. */
 void worker_free(struct worker *w);

@@ -50,7 +50,7 @@ bool chain_goes_on(const struct run *r, const struct taskmsg *result)
            !r->w->stopping;
 }
 
-static void forget_from(struct run *r)
+void chain_forget(struct run *r)
 {
     for (struct run *after; r; r = after) {
         struct known *k = r->known;
@@ -71,7 +71,7 @@ void chain_ended(struct run *r, bool goes_on)
         return;
     after->before = NULL;
     if (!goes_on)
-        forget_from(after);
+        chain_forget(after);
     else
         run_enqueue(after, true);
 }

@@ -9,6 +9,7 @@
  *   worker_memory.c  tasks known, results not yet acknowledged
  *   worker_node.c    nodes that are reached by ssh: access, connections, what they may forget
  *   worker_travel.c  runs that are on such a node, one or several as a chain
+ *   worker_park.c    runs that go on on a node which cannot be reached
  *   worker_document.c documents that messages name: asked for once, kept while there is room
  *
  * Everything happens on one loop thread.  Nothing is freed while a jig may be on the stack: ended
@@ -131,7 +132,14 @@ struct run { /* one (attempt, ask) held */
     struct travel *answered_from;   /* that the answer comes from; NULL: from here */
     unsigned travel_at;             /* its step in that */
     struct jig_line line;           /* of what it wrote there */
-    bool prepared;                  /* its texts were read and found good */
+    struct link parked;             /* in w->parked while its node cannot be reached */
+    const struct jig *away_jig;     /* what it is to do there, */
+    const struct task_request *away_req;
+    uint64_t away_ms;  /* since when it may have begun there; 0: it has not */
+    uint64_t retry_ms; /* when its node is tried again, for the so manieth time */
+    uint32_t retries;
+    bool noted;    /* the server was told what it waits for */
+    bool prepared; /* its texts were read and found good */
     enum run_life life;
     bool cancelled; /* by the server or by a later run, not by our own stopping */
     bool timed_out, truncated;
@@ -171,11 +179,14 @@ struct worker {
     struct u64map tasks; /* task -> struct known */
     struct link idle;    /* longest idle first */
     struct link held, queue, turning, dirty, graves, unacked;
-    struct worker_nodes *nodes;                  /* NULL: none was needed yet */
-    struct link travels;                         /* that are not over, or not acknowledged */
-    struct strmap documents;                     /* digest -> struct document */
-    struct link documents_idle;                  /* longest idle first */
-    struct link documents_asked;                 /* not here yet, longest asked for first */
+    struct worker_nodes *nodes;  /* NULL: none was needed yet */
+    struct link travels;         /* that are not over, or not acknowledged */
+    struct link parked;          /* runs whose node cannot be reached */
+    struct loop_timer *retry;    /* of those */
+    uint64_t heard_ms, lease_ms; /* of the server, and after how long it gives us up; 0: never */
+    struct strmap documents;     /* digest -> struct document */
+    struct link documents_idle;  /* longest idle first */
+    struct link documents_asked; /* not here yet, longest asked for first */
     size_t documents_bytes, documents_max_bytes; /* of the idle ones */
     struct worker_counts n;
     uint64_t next_seq;
@@ -251,12 +262,24 @@ bool travel_wanted(const struct run *r, const struct jig *jig);
 int travel_begin(struct run *r, const struct jig *jig, const struct task_request *req,
                  struct err *e);
 void travel_stop(struct run *r, uint64_t grace_ms);
-/* The worker stops: what is on a node goes on there, and is lost to us. */
-void travel_abandon(struct run *r);
+/* Is it on its node, as far as anybody knows? */
+bool travel_is_away(const struct run *r);
+/* It goes on there without us: another worker has it, or will.  No answer is given. */
+void travel_release(struct run *r);
 void travel_leave(struct run *r);           /* nobody waits for it any more */
 void travel_awaits(struct travel *t);       /* one of its results was sent */
 void travel_acknowledged(struct travel *t); /* ... and is durable */
 void travels_done(struct worker *w);
+
+/* worker_park.c */
+/* Its node cannot be reached, and it may have begun there: it is tried again, for as long as it
+ * takes.  What for, the server is told. */
+void run_park(struct run *r, const char *why, uint64_t least_ms);
+bool run_is_parked(const struct run *r);
+void run_unpark(struct run *r); /* wherever it is now, it is not waited for any more */
+void run_hurry(struct run *r);  /* to be tried at once */
+void run_reached(struct run *r);
+void parked_due(void *worker);
 
 /* worker_chain.c */
 /* It is to begin behind the newest run of that task.  False: that is not here. */
@@ -268,6 +291,7 @@ void chain_gathered(struct run *r); /* r has joined: it may have been the last o
 bool chain_goes_on(const struct run *r, const struct taskmsg *result);
 /* It was answered: the one behind it begins, or all behind it are forgotten. */
 void chain_ended(struct run *r, bool goes_on);
+void chain_forget(struct run *r); /* it and all behind it are held no longer, unanswered */
 
 /* A document has come, or never will: who waited for it is queued, or answered "not yet". */
 void runs_document_came(struct worker *w, struct document *d);

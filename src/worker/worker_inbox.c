@@ -81,7 +81,8 @@ static void on_task(struct worker *w, const struct taskmsg *m)
     else if (order < 0 && !run_find(k, m->attempt, &m->ask))
         refuse_earlier(w, k, m);
     else if (order > 0 && w->stopping)
-        answer_now(w, k, m, OUTCOME_LOST, "the worker is stopping");
+        answer_now(w, k, m, m->behind ? OUTCOME_CANCELLED : OUTCOME_AGAIN,
+                   "the worker is stopping");
     else if (order > 0)
         accept_later(w, k, m);
     known_settle(w, k);
@@ -110,11 +111,35 @@ static void on_cancel(struct worker *w, const struct taskmsg *m)
     struct answer *a = answer_find(k, m->attempt, &m->ask);
     if (r)
         run_cancel(r, m->grace_ms);
+    else if (m->ask == UINT32_MAX)
+        ; /* said to be sure that nothing runs on, and nothing does */
     else if (a)
         answer_resend(w, a);
     else if (compare(m, k) != 0 || k->again) /* else its final answer was acknowledged */
         answer_cancel(w, k, m);
     known_settle(w, k);
+}
+
+/* Another worker has it.  What is on its node goes on there; should it come back, it is new. */
+static void on_drop(struct worker *w, const struct taskmsg *m)
+{
+    struct known *k = known_get(w, m->task);
+    struct run *r = run_find(k, m->attempt, NULL);
+    if (r && travel_is_away(r))
+        travel_release(r);
+    else if (r && r->life == LIFE_RUNNING)
+        run_cancel(r, 0);
+    else if (r)
+        chain_forget(r);
+    if (k->attempt == m->attempt)
+        k->any = false;
+    known_settle(w, k);
+}
+
+static void on_server_beat(struct worker *w, const struct taskmsg *m)
+{
+    w->heard_ms = loop_now_ms(w->loop);
+    w->lease_ms = m->lease_ms;
 }
 
 static void handle(struct worker *w, struct str text)
@@ -132,7 +157,9 @@ static void handle(struct worker *w, struct str text)
     case TASKMSG_ACK: answers_acknowledge(w, m.seq); break;
     case TASKMSG_HELLO: worker_hello(w); break;
     case TASKMSG_DOCUMENT: document_come(w, &m); break;
-    case TASKMSG_BEAT:
+    case TASKMSG_DROP: on_drop(w, &m); break;
+    case TASKMSG_BEAT: on_server_beat(w, &m); break;
+    case TASKMSG_NOTE:
     case TASKMSG_RESULT:
     case TASKMSG_LOG:
     case TASKMSG_FETCH:

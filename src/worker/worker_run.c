@@ -81,6 +81,9 @@ struct run *run_new(struct worker *w, struct known *k, const struct taskmsg *m)
     link_init(&r->queued);
     link_init(&r->dirty);
     link_init(&r->turning);
+    link_init(&r->parked);
+    if (copy.since_ms)
+        r->away_ms = loop_now_ms(w->loop);
     r->documents[0] = document_use(w, copy.under, &r->msg);
     r->documents[1] = document_use(w, copy.over, &r->msg);
     r->life = copy.behind ? LIFE_AHEAD : LIFE_BEHIND;
@@ -101,6 +104,7 @@ void run_free(struct run *r)
     travel_leave(r);
     link_remove(&r->of_worker);
     link_remove(&r->dirty);
+    link_remove(&r->parked);
     run_steps_done(r);
     loop_timer_free(r->deadline);
     arena_return(r->w, r->mem);
@@ -129,6 +133,7 @@ void run_leave(struct run *r)
         w->n.queued--;
     r->life = LIFE_ENDED;
     link_remove(&r->queued);
+    link_remove(&r->parked);
     link_remove(&r->of_task);
     link_remove(&r->of_worker);
     link_append(&w->graves, &r->of_worker);

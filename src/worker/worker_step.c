@@ -242,7 +242,9 @@ void run_step_next(struct run *r)
 void run_step_cancel(struct run *r, uint64_t grace_ms)
 {
     assert(r->life == LIFE_RUNNING);
-    if (r->step_on && r->travel)
+    if (r->step_on && run_is_parked(r))
+        run_hurry(r); /* and is told to end as soon as it is reached */
+    else if (r->step_on && r->travel)
         travel_stop(r, grace_ms);
     else if (r->step_on)
         r->step_jig->cancel(r->step_run, grace_ms);

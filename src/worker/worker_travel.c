@@ -6,8 +6,9 @@
  * faster way to do the same thing, not another rule.
  *
  * What the node says of a step is told in order.  A connection that broke in the middle leaves
- * behind what nobody knows: LOST.  One that was never made leaves nothing: "not yet", with the
- * reason, so that the attempt waits without a worker until the node can be reached.
+ * behind what only the node knows: it is asked as soon as it can be reached (worker_park.c), by
+ * sending the same runs again, which the runner there recognises.  One that was never made leaves
+ * nothing: "not yet", with the reason, so that the attempt waits without a worker until then.
  *
  * A travel lives until the node has told everything and the server has every answer; then the node
  * may forget what it keeps.
@@ -110,7 +111,13 @@ static void judge(struct travel *t, unsigned step, const struct reach_end *end, 
         r->timed_out = true;
         say(ret, OUTCOME_CANCELLED, "ran too long", end->note);
         break;
-    case REACH_REFUSED: say(ret, OUTCOME_REFUSED, "the node knows a later run", end->note); break;
+    case REACH_REFUSED:
+        /* Of one with tests, sent again from its beginning, a later part may be the later run. */
+        if (r->msg.since_ms && r->msg.tests.n)
+            say(ret, OUTCOME_LOST, "it was begun before, and got further", end->note);
+        else
+            say(ret, OUTCOME_REFUSED, "the node knows a later run", end->note);
+        break;
     case REACH_LOST:
     case REACH_HELD:
         say(ret, OUTCOME_LOST, "it was begun before, and its end was not seen", end->note);
@@ -159,7 +166,10 @@ static void on_end(void *arg, unsigned step, const struct reach_end *end)
         travel_leave(r);
         return;
     }
+    run_reached(r);
     if (starts_anew(r, end)) {
+        r->away_ms = 0;
+        r->msg.since_ms = 0;
         const struct jig *jig = t->jigs[step];
         const struct task_request *req = t->requests[step];
         travel_leave(r);
@@ -185,6 +195,21 @@ static void unreached(const struct reach_over *over, struct jig_result *ret)
     ret->again_ms = trust ? UNTRUSTED_MS : UNREACHED_MS;
 }
 
+/* Only the node can say what became of it. */
+static bool may_be_there(const struct run *r, const struct reach_over *over)
+{
+    bool first_test = r->phase == PHASE_TEST_PRE && over->fail != REACH_FAIL_NONE;
+    return over->kind == REACH_CUT || r->away_ms || first_test; /* "not yet" would pass that over */
+}
+
+static void on_answer(void *arg)
+{
+    struct travel *t = arg;
+    for (size_t i = 0; i < t->n; i++)
+        if (t->runs[i] && t->runs[i]->life == LIFE_RUNNING)
+            run_reached(t->runs[i]);
+}
+
 static void on_over(void *arg, const struct reach_over *over)
 {
     struct travel *t = arg;
@@ -200,10 +225,19 @@ static void on_over(void *arg, const struct reach_over *over)
             travel_leave(r); /* what becomes of it follows from the one before it */
             continue;
         }
-        if (over->kind == REACH_NEVER)
-            unreached(over, &res);
-        else
+        if (may_be_there(r, over) && !r->cancelled && !r->timed_out) {
+            if (over->kind == REACH_CUT && !r->away_ms)
+                r->away_ms = loop_now_ms(w->loop);
+            bool trust = over->fail == REACH_FAIL_HOST_KEY || over->fail == REACH_FAIL_AUTH;
+            travel_leave(r);
+            t->began = false; /* the node is to keep it until that is known */
+            run_park(r, over->text, trust ? UNTRUSTED_MS : 0);
+            continue;
+        }
+        if (may_be_there(r, over))
             say(&res, OUTCOME_LOST, over->text, (struct str){0});
+        else
+            unreached(over, &res);
         if (r->cancelled && res.outcome == OUTCOME_AGAIN)
             res.outcome = OUTCOME_CANCELLED;
         finish(r, t, &res);
@@ -229,6 +263,15 @@ bool travel_wanted(const struct run *r, const struct jig *jig)
     return node_is_remote(r->w, &r->msg, access);
 }
 
+/* How long ago it may have begun; 0: it has not. */
+static uint32_t since_s(const struct run *r)
+{
+    if (!r->away_ms)
+        return 0;
+    uint64_t s = (r->msg.since_ms + loop_now_ms(r->w->loop) - r->away_ms) / 1000 + 1;
+    return s < INT32_MAX / 100 ? (uint32_t)s : INT32_MAX / 100;
+}
+
 static int step_make(struct run *r, const struct jig *jig, const struct task_request *req,
                      struct reach_step *s, struct err *e)
 {
@@ -239,6 +282,7 @@ static int step_make(struct run *r, const struct jig *jig, const struct task_req
                                      .ask = m->ask,
                                      .step = req->step},
                              .umask_bits = 022,
+                             .since_s = since_s(r),
                              .grace_s = (uint32_t)((m->grace_ms + 999) / 1000)};
     if (m->timeout_ms)
         s->limit_s = (uint32_t)(m->timeout_ms / 1000) + LIMIT_SPARE_S;
@@ -269,6 +313,8 @@ int travel_begin(struct run *r, const struct jig *jig, const struct task_request
                  struct err *e)
 {
     struct reach_step steps[REACH_STEPS_MAX];
+    r->away_jig = jig;
+    r->away_req = req;
     if (r->travel)
         return 0; /* it went along with the one before it */
     struct node *node = node_get(r->w, &r->msg, e);
@@ -294,12 +340,15 @@ int travel_begin(struct run *r, const struct jig *jig, const struct task_request
                                     .n = t->n,
                                     .on_log = on_log,
                                     .on_end = on_end,
+                                    .on_answer = on_answer,
                                     .on_over = on_over,
                                     .arg = t};
     if (rc == 0)
         rc = reach_chain_start(&spec, &t->chain, e);
     if (rc < 0)
         travel_free(t);
+    else if (r->cancelled || r->timed_out)
+        travel_stop(r, r->msg.grace_ms); /* that was said while it could not be reached */
     return rc;
 }
 
@@ -321,11 +370,25 @@ void travel_stop(struct run *r, uint64_t grace_ms)
         vec_push(&t->stops, ask);
 }
 
-void travel_abandon(struct run *r)
+bool travel_is_away(const struct run *r)
 {
-    struct jig_result res;
-    say(&res, OUTCOME_LOST, "the worker stopped while it ran on its node", (struct str){0});
-    finish(r, r->travel, &res);
+    return r->life == LIFE_RUNNING && (r->travel || run_is_parked(r));
+}
+
+void travel_release(struct run *r)
+{
+    struct travel *t = r->travel;
+    struct run *last = r;
+    for (; last; last = last->after)
+        travel_leave(last);
+    chain_forget(r);
+    if (t && t->chain) { /* nobody is left whom it could tell anything */
+        reach_chain_free(t->chain);
+        t->chain = NULL;
+        t->over = true;
+        t->began = false; /* whoever has it now says when it may be forgotten */
+        travel_settle(t);
+    }
 }
 
 void travels_done(struct worker *w)

@@ -122,30 +122,73 @@ until_true 40 ran h0004; ok $? "back again it runs"
 fleet exec h0004 touch /root/go
 until_true 30 over "$op" succeeded; ok $? "to its end"
 
+# --- a cable is pulled in the middle of a task
+stop && serve_bed --set ssh_keepalive=1s; ok $? "a server that notices soon"
+marks() { fleet exec "$1" cat /root/marks | xargs; }
+noted() { anneal task show "$1" -o json | jq -r '.note // ""' | grep -q "$2"; }
+silent() { ! noted "$1" .; }
+anneal -q deployment bind system slow=h0008.t >/dev/null
+op=$(last); id=$(task_id "$op" mark)
+until_true 30 ran h0008; ok $? "a task runs"
+fleet link h0008 down
+until_true 40 noted "$id" "cannot be reached"; ok $? "its node cannot be reached any more, and the task says so" "$(anneal task show "$id")"
+has "$(anneal why "task/$id")" "h0008.t cannot be reached" "so does why"
+is "$(anneal task show "$id" -o json | jq -r .state)" RUNNING "it is not taken for failed: it may go on there"
+fleet link h0008 up
+until_true 60 silent "$id"; ok $? "the node is back" "$(anneal task show "$id")"
+fleet exec h0008 touch /root/go
+until_true 30 over "$op" succeeded; ok $? "and the task comes to its end"
+is "$(marks h0008)" "1 after 1" "which it did once, as did the one behind it"
+
+# --- and the task ends meanwhile
+anneal -q deployment bind system slow=h0009.t >/dev/null
+op=$(last); id=$(task_id "$op" mark)
+until_true 30 ran h0009; ok $? "a task runs"
+fleet link h0009 down
+until_true 40 noted "$id" "cannot be reached"; ok $? "its node cannot be reached any more"
+fleet exec h0009 touch /root/go
+both() { [ "$(marks h0009)" = "1 after 1" ]; }
+until_true 30 both; ok $? "on the node it ends, and the one behind it runs"
+fleet link h0009 up
+until_true 60 over "$op" succeeded; ok $? "both ends are collected"
+is "$(marks h0009)" "1 after 1" "and nothing ran twice"
+
+# --- the node is started anew in the middle of a task
+anneal -q deployment bind system slow=h0001.t >/dev/null
+op=$(last); id=$(task_id "$op" mark)
+until_true 30 ran h0001; ok $? "a task runs"
+fleet reboot h0001
+again() { [ "$(marks h0001)" = "1 2" ]; }
+until_true 60 again; ok $? "its node was started anew: that run is lost, and begun again" "$(marks h0001) $(anneal task attempts "$id")"
+is "$(anneal task attempts "$id" -o json | jq -r '.items[0] | .outcome + ": " + .note' | cut -c1-5)" lost: "which its history says"
+fleet exec h0001 touch /root/go
+until_true 30 over "$op" succeeded; ok $? "to its end"
+
 # --- the server dies in the middle of a task
 anneal -q deployment bind system slow=h0005.t >/dev/null
-op=$(last)
+op=$(last); id=$(task_id "$op" mark)
 until_true 30 ran h0005; ok $? "a task runs"
 crash
 serve_bed; ok $? "its server is killed and started again"
-again() { [ "$(fleet exec h0005 grep -c . /root/marks)" -ge 2 ]; }
-until_true 30 again; ok $? "it is begun anew"
-is "$(fleet exec h0005 ps -eo args= | grep -c 'chains/[0-9a-f]*/s1')" 1 "and the one before it was ended first"
+taken() { grep -q "attempt.again.* task=$id" "$work/log"; }
+until_true 30 taken; ok $? "the same attempt is sent again"
 fleet exec h0005 touch /root/go
-until_true 30 over "$op" succeeded; ok $? "to its end"
+until_true 30 over "$op" succeeded; ok $? "and comes to its end"
+is "$(marks h0005)" "1 after 1" "nothing was begun anew"
+is "$(anneal task attempts "$id" -o json | jq '.items | length')" 1 "it was one attempt"
 
-# --- the server is told to end in the middle of a task
+# --- the server is told to end in the middle of a task, which ends before it is back
 anneal -q deployment bind system slow=h0010.t >/dev/null
-op=$(last)
+op=$(last); id=$(task_id "$op" mark)
 until_true 30 ran h0010; ok $? "a task runs"
 stop; ok $? "its server ends, and does not wait for it"
 is "$(fleet exec h0010 ps -eo args= | grep -c 'chains/[0-9a-f]*/s1')" 1 "on its node it goes on"
-serve_bed; ok $? "a server comes again"
-again() { [ "$(fleet exec h0010 grep -c . /root/marks)" -ge 2 ]; }
-until_true 30 again; ok $? "nobody had seen its end: it is begun anew"
-is "$(fleet exec h0010 ps -eo args= | grep -c 'chains/[0-9a-f]*/s1')" 1 "alone"
 fleet exec h0010 touch /root/go
-until_true 30 over "$op" succeeded; ok $? "to its end"
+both() { [ "$(marks h0010)" = "1 after 1" ]; }
+until_true 30 both; ok $? "to its end, and the one behind it to its own"
+serve_bed; ok $? "a server comes again"
+until_true 30 over "$op" succeeded; ok $? "and collects both"
+is "$(marks h0010)" "1 after 1" "nothing was begun anew"
 
 # --- what tasks do that they should not
 anneal -q deployment bind system leaves=h0006.t --wait=30s >/dev/null; ok $? "a task that leaves something behind"

@@ -94,6 +94,12 @@ static void limits(struct seen *seen)
     rig_plan(&r, RIG_OP, "a@1 b@2");
     is_text(task_why(&r, seen, "b"), "workers-busy jig 1", "the workers of its jig are busy");
     rig_done(&r);
+
+    rig_init(&r, 2);
+    rig_step(&r, (struct event){.kind = EVENT_TENANT_SET, .id = 1, .n = 1});
+    rig_plan(&r, RIG_OP, "a@1 b@2");
+    is_text(task_why(&r, seen, "b"), "tenant-share-taken tenant 1", "its tenant's share is taken");
+    rig_done(&r);
 }
 
 static void pools(struct seen *seen)

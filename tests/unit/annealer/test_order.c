@@ -127,6 +127,36 @@ static void fair_between_tenants(void)
     rig_done(&r);
 }
 
+static void shares_of_tenants(void)
+{
+    struct rig r;
+    struct tenant_view v;
+    rig_init(&r, 8);
+    rig_step(&r, (struct event){.kind = EVENT_CAPACITY_SET, .n = 0});
+    rig_do(&r, EVENT_TENANT_ADD, 2);
+    rig_op_add(&r, 4, 2, CLASS_URGENT);
+    rig_plan(&r, RIG_OP, "a1@1 a2@2 a3@3 a4@4");
+    rig_plan(&r, 4, "c1@5 c2@6 c3@7 c4@8");
+    rig_step(&r, (struct event){.kind = EVENT_TENANT_SET, .id = 2, .n = 2, .extra = 5});
+    rig_step(&r, (struct event){.kind = EVENT_CAPACITY_SET, .n = 5});
+    is_text(rig_started(&r), "c1 c2 a1 a2 a3",
+            "a tenant has its share, even of what is urgent, and others the rest");
+    ok(anneal_tenant(r.a, 2, &v) && v.share == 2 && v.used == 2 && v.wish == 5 && !v.gone,
+       "which one can look at");
+    rig_ok(&r, "a1");
+    is_text(rig_started(&r), "a4", "what others leave is not its either");
+    rig_ok(&r, "c1");
+    is_text(rig_started(&r), "c3", "one of its own ends, another one starts");
+    rig_step(&r, (struct event){.kind = EVENT_TENANT_SET, .id = 2, .n = 1});
+    rig_ok(&r, "c2");
+    is_text(rig_started(&r), "", "with a smaller share what runs runs on, and nothing starts");
+    rig_step(&r, (struct event){.kind = EVENT_TENANT_SET, .id = 2, .n = TENANT_ALL});
+    is_text(rig_started(&r), "c4", "without one it has what there is");
+    is_int(-rig_try(&r, (struct event){.kind = EVENT_TENANT_SET, .id = 3}), ERR_NOT_FOUND,
+           "of nobody nothing is set");
+    rig_done(&r);
+}
+
 static void node_slots(void)
 {
     struct rig r;
@@ -263,6 +293,7 @@ int main(void)
     fair_between_operations();
     idle_claims_nothing();
     fair_between_tenants();
+    shares_of_tenants();
     node_slots();
     jig_slots();
     capacity();

@@ -6,7 +6,8 @@
  *   chain_tool full ID [OPTION...]         the same with the runner in it
  *
  * Options come step by step; -x or -p ends a step, and all but the task's attempt start anew:
- *   -t TASK -a ATTEMPT -f FENCE -k ASK -s STEP -g GRACE_S -l LIMIT_S -i INPUT -e NAME=VALUE -c CWD
+ *   -t TASK -a ATTEMPT -f FENCE -k ASK -s STEP -g GRACE_S -l LIMIT_S -o SINCE_S -i INPUT
+ *   -e NAME=VALUE -c CWD
  *   -x SCRIPT      a script          -p WORD,WORD   a program
  *   -u PATH=TEXT   a file to put, mode 0644, directories 0755    -m PATH,PATH   paths to sum
  */
@@ -54,6 +55,7 @@ static bool option(int c, struct reach_step *s, struct made *m)
     case 's': s->run.step = number(optarg); return false;
     case 'g': s->grace_s = number(optarg); return false;
     case 'l': s->limit_s = number(optarg); return false;
+    case 'o': s->since_s = number(optarg); return false;
     case 'i': s->input = str_of(optarg); return false;
     case 'c': s->cwd = optarg; return false;
     case 'e':
@@ -107,7 +109,7 @@ int main(int argc, char **argv)
     memcpy(name.chain, argv[2], sizeof name.chain);
     optind = 3;
     steps[0] = (struct reach_step){.run = {.attempt = 1}, .umask_bits = 022};
-    for (int c; (c = getopt(argc, argv, "t:a:f:k:s:g:l:i:e:c:x:p:u:m:")) != -1;) {
+    for (int c; (c = getopt(argc, argv, "t:a:f:k:s:g:l:o:i:e:c:x:p:u:m:")) != -1;) {
         if (n < REACH_STEPS_MAX && option(c, &steps[n], &made[n]))
             steps[++n] = (struct reach_step){.run = {.attempt = 1}, .umask_bits = 022};
     }

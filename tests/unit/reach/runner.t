@@ -175,6 +175,16 @@ boot=; next; chain "$c" -t 73 -x "echo x >>$work/count73"
 has "$(end_of "$c" 1)" 'lost - 0 0' 'of another boot: lost'
 next; chain "$c" -t 73 -a 2 -x "echo x >>$work/count73"
 is "$(end_of "$c" 1)" 'done 0 0 0 -' 'but a later attempt runs'
+read -r born rest <"$root/born"
+next; chain "$c" -t 7400 -o 100000 -x "echo x >>$work/count7400"
+has "$(end_of "$c" 1)" 'lost - 0 0' 'one that may have begun before there were records here, and has none: lost'
+[ ! -e "$work/count7400" ] && [ ! -e "$root/records/7400" ]; ok $? 'and not begun'
+echo "$((born - 10000)) $rest" >"$root/born"
+next; last=$c; chain "$c" -t 7400 -o 100 -x "echo x >>$work/count7400"
+is "$(end_of "$c" 1)" 'done 0 0 0 -' 'one that cannot have begun without a record runs'
+next; chain "$c" -t 7400 -o 100000 -x "echo x >>$work/count7400"
+is "$(end_of "$c" 1)" "held - 0 0 $last" 'and has one then'
+is "$(wc -l <"$work/count7400")" 1 'it ran once'
 
 # --- a session that dies ---------------------------------------------------------------------------
 meet cut
@@ -255,7 +265,7 @@ gone() { ! kill -0 "$(cat "$work/pid")" 2>/dev/null; }
 for cgroups in '' ANNEAL_CGROUPS=; do
     with=${cgroups:+ (without control groups)}
     rm -f "$work/pid"
-    next; chain "$c" -t $((200 + id)) -x "$hidden"
+    next; chain "$c" -t $((20000 + id)) -x "$hidden"
     has "$(end_of "$c" 1)" 'done 0 0 1 -' "what a program leaves behind is counted$with"
     until_true 10 gone; ok $? "and ended$with"
     rm -f "$work/pid"; meet "old$id"; old=$id

@@ -383,9 +383,9 @@ static void test_stop(void)
     rig_cancel(&r, 2, 1, 10000);
     worker_stop(r.w, 400, rig_on_stopped, &r);
     rig_step(&r, 0);
-    is_int(rig_outcome(&r, 3, 1), OUTCOME_LOST, "a queued run is given up at once");
+    is_int(rig_outcome(&r, 3, 1), OUTCOME_AGAIN, "a queued run is handed back at once");
     rig_task(&r, 4, 1, 0, "noop", "");
-    is_int(rig_outcome(&r, 4, 1), OUTCOME_LOST, "nothing new is taken");
+    is_int(rig_outcome(&r, 4, 1), OUTCOME_AGAIN, "nothing new is taken");
     rig_step(&r, 399);
     ok(!r.stopped, "what runs has its grace");
     rig_step(&r, 1);
