@@ -50,15 +50,24 @@ static int descriptor_read(struct kit *k, const char *dir, struct err *e)
     return rc;
 }
 
-static void scratch_fill(struct buf *b, const char *text, const char *scratch)
+/* $SCRATCH is a directory that is empty at first and goes at the end, $PLUGIN that of the plugin.
+ */
+static void places_fill(struct buf *b, const char *text, const struct kit *k)
 {
-    const char *at;
-    while ((at = strstr(text, "$SCRATCH"))) {
-        buf_put(b, text, (size_t)(at - text));
-        buf_puts(b, scratch);
-        text = at + strlen("$SCRATCH");
+    const struct {
+        const char *word, *place;
+    } places[] = {{"$SCRATCH", k->scratch}, {"$PLUGIN", k->plugin->dir.s}};
+    while (*text) {
+        size_t i = 0, n = sizeof places / sizeof *places;
+        while (i < n && strncmp(text, places[i].word, strlen(places[i].word)) != 0)
+            i++;
+        if (i < n) {
+            buf_puts(b, places[i].place);
+            text += strlen(places[i].word);
+        } else {
+            buf_putc(b, *text++);
+        }
     }
-    buf_puts(b, text);
 }
 
 static int tests_read(struct kit *k, struct err *e)
@@ -73,7 +82,7 @@ static int tests_read(struct kit *k, struct err *e)
         point(k, KIT_SKIP, KIT_TESTS, "%s", "there is none: only what needs no example is tried");
         rc = 0;
     } else if (rc >= 0) {
-        scratch_fill(&text, buf_str(&file).s, k->scratch);
+        places_fill(&text, buf_str(&file).s, k);
         struct yaml_options o = {.name = arena_strdup(k->mem, path)};
         rc = yaml_parse(k->mem, buf_str(&text).s, text.len, &o, &v, e);
         if (rc >= 0 && v->kind != VALUE_MAP)

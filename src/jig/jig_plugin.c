@@ -244,7 +244,8 @@ static int call_spawn(struct jig_run *run, struct err *e)
     run->ending = run->late = false;
     plugin_lines_done(&run->lines);
     plugin_lines_init(&run->lines, &run->mem, run->texts, on_line, run);
-    program_words_runner(&argv, &mem, run->env, run->lock_path, run->req, step);
+    bool leaves = run->step == CALL_ACTION && run->call.leaves;
+    program_words_runner(&argv, &mem, run->env, run->lock_path, run->req, step, leaves);
     vec_push(&argv, run->call.program);
     vec_push(&argv, NULL);
     program_words_env(&envp, &mem, run->req);

@@ -92,6 +92,7 @@ int plugin_call_make(struct plugin_call *c, struct arena *mem, const struct plug
         .timeout_ms = found.action->timeout_ms,
         .probe_timeout_ms = probe ? probe->timeout_ms : 0,
         .can_dry_run = p->dry_run,
+        .leaves = found.action->leaves,
         .defaults = found.type ? value_copy(mem, plugin_fields_defaults(mem, found.type)) : NULL,
         .fields = value_get(said, "fields"),
         .secrets = secrets,

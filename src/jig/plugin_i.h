@@ -20,6 +20,7 @@ struct plugin_call {
     const char *plugin, *dir, *program, *action, *type, *probe; /* probe "": none */
     uint64_t timeout_ms, probe_timeout_ms;
     bool can_dry_run;
+    bool leaves;                   /* the action, not its probe */
     const struct value *defaults;  /* of the fields of its type */
     const struct value *fields;    /* that were said, sensitive ones apart */
     const struct value *secrets;   /* a map of texts, or NULL */

@@ -25,7 +25,8 @@ char *program_lock_path(const struct jig_env *env, uint32_t task)
 }
 
 void program_words_runner(struct program_words *w, struct arena *mem, const struct jig_env *env,
-                          const char *lock_path, const struct task_request *req, uint32_t step)
+                          const char *lock_path, const struct task_request *req, uint32_t step,
+                          bool leaves)
 {
     vec_push(w, env->runner);
     vec_push(w, "--lock");
@@ -42,6 +43,10 @@ void program_words_runner(struct program_words *w, struct arena *mem, const stru
     ADD(w, "%" PRIu64, req->msg->grace_ms < UINT32_MAX ? req->msg->grace_ms : UINT32_MAX);
     vec_push(w, "--parent");
     ADD(w, "%d", (int)getpid());
+    if (leaves) {
+        vec_push(w, "--leaves");
+        vec_push(w, "1");
+    }
     vec_push(w, "--");
 }
 

@@ -14,9 +14,10 @@ struct program_words { /* an argument vector or environment, its texts in an are
     size_t n, cap;
 };
 
-/* The runner and its arguments, up to the program itself. */
+/* The runner and its arguments, up to the program itself.  `leaves`: see sys/runner.h. */
 void program_words_runner(struct program_words *w, struct arena *mem, const struct jig_env *env,
-                          const char *lock_path, const struct task_request *req, uint32_t step);
+                          const char *lock_path, const struct task_request *req, uint32_t step,
+                          bool leaves);
 /* An environment from nothing and what tells of the task. */
 void program_words_env(struct program_words *w, struct arena *mem, const struct task_request *req);
 /* The part of it that is not about the task: PATH, HOME and so on, but for what `own` has. */

@@ -189,7 +189,7 @@ struct jig_run *program_run_new(program_judge_f *judge, const struct jig_env *en
 static void words_argv(struct program_words *w, struct arena *mem, const struct jig_run *run,
                        const struct reach_step *s)
 {
-    program_words_runner(w, mem, run->env, run->lock_path, run->req, run->req->step);
+    program_words_runner(w, mem, run->env, run->lock_path, run->req, run->req->step, false);
     if (s->kind == REACH_SCRIPT) {
         vec_push(w, "/bin/sh");
         ADD(w, "%s%s", run->scratch, suffixes[SCRATCH_SCRIPT]);

@@ -86,6 +86,7 @@ struct plugin_action {
     uint64_t timeout_ms; /* 0: that of the attempt */
     enum repeat repeat;
     struct str probe; /* another action, "" for none */
+    bool leaves;      /* what it starts may stay: machines */
 };
 struct plugin {
     struct str name, version, description;

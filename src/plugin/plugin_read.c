@@ -52,6 +52,11 @@ static void action_probe(struct plugin_reader *r, const struct value *v, void *o
     ((struct plugin_action *)object)->probe = plugin_get_name(r, v, "an action");
 }
 
+static void action_leaves(struct plugin_reader *r, const struct value *v, void *object)
+{
+    ((struct plugin_action *)object)->leaves = plugin_get_bool(r, v, "\"leaves\"");
+}
+
 static void probes_check(struct plugin_reader *r, const struct value *map, const struct plugin *p)
 {
     for (uint32_t i = 0; i < p->n_actions; i++) {
@@ -69,7 +74,8 @@ static void plugin_actions(struct plugin_reader *r, const struct value *v, void 
 {
     static const struct plugin_part parts[] = {{"timeout", action_timeout, false},
                                                {"repeat", action_repeat, false},
-                                               {"probe", action_probe, false}};
+                                               {"probe", action_probe, false},
+                                               {"leaves", action_leaves, false}};
     const struct value *map = plugin_get_map(r, v, "\"actions\"");
     struct plugin *p = object;
     if (!map)

@@ -47,6 +47,9 @@ int cluster_returned(struct server *s, uint32_t task, struct str returns, struct
     int rc = json_parse(&mem, returns.s, returns.n, NULL, &given, e);
     if (rc < 0)
         return rc;
+    if (cluster_is_machine(str_of(view_role_name(s, t.noderole))) &&
+        (rc = cluster_machine_told(s, t.node, &mem, given, e)) < 0)
+        return rc;
     const struct inv_def *def = &s->inv.defs.at[t.def];
     const struct value *body = view_json(&mem, cluster_payload(s, t.node).s);
     struct value *declared = NULL;

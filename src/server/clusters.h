@@ -151,6 +151,9 @@ struct cluster_ask {
 void cluster_beat(struct server *s);
 /* A task of a machine succeeded: once it is made and confirmed, its node answers. */
 void cluster_machine_made(struct server *s, uint32_t task);
+/* What a task of its machine returned: addresses and access become the node's.  ERR_INVALID. */
+int cluster_machine_told(struct server *s, uint32_t node, struct arena *mem,
+                         const struct value *given, struct err *e);
 
 /* --- what tasks told about nodes --- */
 

@@ -225,6 +225,7 @@ static struct value *view_actions(struct arena *a, const struct plugin *p)
         value_put_int(a, v, "timeout_ms", (int64_t)x->timeout_ms);
         value_put_text(a, v, "repeat", repeat_name(x->repeat));
         text_put(a, v, "probe", x->probe);
+        value_put_bool(a, v, "leaves", x->leaves);
         value_add(a, list, v);
     }
     return list;

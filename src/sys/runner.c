@@ -271,7 +271,13 @@ static void reap_children(struct run *r)
         }
 }
 
-static int supervise(struct run *r)
+/* Is what is left of the command without our variable meant to stay? */
+static bool spares(const struct run *r)
+{
+    return r->o->leaves && r->child_reaped && !r->asked_to_end && r->status == 0;
+}
+
+static int supervise(struct run *r, const char *variable)
 {
     for (;;) {
         reap_children(r);
@@ -279,7 +285,8 @@ static int supervise(struct run *r)
             break;
         wait_for(r, -1, r->kill_at_ms);
     }
-    runtree_end(r->child_reaped ? 0 : r->child, &r->status);
+    if (!spares(r) || runtree_sweep(variable, STUBBORN_MS) < 0)
+        runtree_end(r->child_reaped ? 0 : r->child, &r->status);
     return WIFSIGNALED(r->status) ? 128 + WTERMSIG(r->status) : WEXITSTATUS(r->status);
 }
 
@@ -293,7 +300,7 @@ static void close_record(struct run *r, int status)
         (void)record(r, RUN_ENDED);
 }
 
-static int run_command(struct run *r)
+static int run_command(struct run *r, const char *variable)
 {
     int sys, status = record(r, RUN_STARTED);
     if (status != RUNNER_OK)
@@ -304,7 +311,7 @@ static int run_command(struct run *r)
         status = sys == ENOENT || sys == ENOTDIR ? EXIT_NO_SUCH_COMMAND : EXIT_NOT_EXECUTABLE;
     } else {
         (void)record(r, RUN_STARTED); /* again, with the child; only people need that */
-        status = supervise(r);
+        status = supervise(r, variable);
     }
     close_record(r, status);
     return status;
@@ -324,7 +331,7 @@ static int run_locked(struct run *r)
         rc = refuse("told to end before the start");
     if (rc == RUNNER_OK) {
         putenv(variable);
-        rc = run_command(r);
+        rc = run_command(r, variable);
         unsetenv(RUNNER_VARIABLE);
     }
     free(variable);
@@ -372,7 +379,8 @@ int runner_main(int argc, char **argv)
         uint64_t most, value;
         bool given;
     } n[] = {{"--task", UINT32_MAX}, {"--attempt", UINT32_MAX}, {"--ask", UINT32_MAX},
-             {"--step", UINT32_MAX}, {"--grace", UINT32_MAX},   {"--parent", INT32_MAX}};
+             {"--step", UINT32_MAX}, {"--grace", UINT32_MAX},   {"--parent", INT32_MAX},
+             {"--leaves", 1}};
     struct runner_options o = {0};
     int i = 1;
     for (; i + 1 < argc && strcmp(argv[i], "--"); i += 2) {
@@ -389,13 +397,14 @@ int runner_main(int argc, char **argv)
     }
     if (i + 1 >= argc || !o.lock_path || !n[0].given || !n[1].given)
         return refuse("usage: --lock FILE --task N --attempt N [--ask N] [--step N] "
-                      "[--grace MS] [--parent PID] -- COMMAND...");
+                      "[--grace MS] [--parent PID] [--leaves 1] -- COMMAND...");
     o.task = (uint32_t)n[0].value;
     o.attempt = (uint32_t)n[1].value;
     o.ask = (uint32_t)n[2].value;
     o.step = (uint32_t)n[3].value;
     o.grace_ms = n[4].value;
     o.parent = (int32_t)n[5].value;
+    o.leaves = n[6].value == 1;
     o.argv = argv + i + 1;
     return runner_run(&o);
 }

@@ -6,7 +6,7 @@
  *     command starts until the last process of the command's tree is gone; it ends an earlier run
  * that still has the lock, and refuses to follow a later one or to repeat the same one;
  *   - nothing survives: processes that the command leaves behind are killed, and when the server
- * dies, even by SIGKILL, the whole tree is killed at once;
+ * dies, even by SIGKILL, the whole tree is killed at once; but see `leaves`;
  *   - the record tells whether the command was started, for tasks that must not be started twice.
  *
  * Signals to the runner: TERM, INT and HUP are passed on to the command's group and followed by
@@ -20,6 +20,7 @@
 #ifndef SYS_RUNNER_H
 #define SYS_RUNNER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { RUNNER_REFUSED = 125 };
@@ -31,12 +32,16 @@ struct runner_options {
     uint32_t task, attempt, ask, step;
     uint64_t grace_ms; /* from TERM to KILL, for our command and for an earlier run */
     int32_t parent;    /* process that must be our parent; 0: not checked */
+    /* A command that makes what is meant to stay, such as a machine, says which processes those
+     * are: they do not have RUNNER_VARIABLE in their environment.  They are spared if the command
+     * succeeds; in every other case they end with the rest. */
+    bool leaves;
     char *const *argv;
 };
 /* The exit status for the process. */
 int runner_run(const struct runner_options *o);
 /* Command line: --lock FILE --task N --attempt N [--ask N] [--step N] [--grace MS] [--parent PID]
- * -- argv... */
+ * [--leaves 1] -- argv... */
 int runner_main(int argc, char **argv);
 
 #endif

@@ -2,6 +2,7 @@
  * told, and what is refused before anything changes
  */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "server/data_i.h"
 #include "server/cluster_i.h"
 #include "server/server_rig.h"
 
@@ -162,6 +163,41 @@ static void test_queue(struct rig *g, size_t *from)
     is_text(operate(g, from, "start", "{}", NULL), "up-db up-web", "and undone");
 }
 
+/* What a provider says of a machine is how its node is reached. */
+static void machine_tells(struct rig *g, uint32_t task, uint32_t node)
+{
+    static const char *const wrong[] = {
+        "{\"access\":[]}",
+        "{\"access\":{\"pasword\":\"x\"}}",
+        "{\"access\":{\"port\":70000}}",
+        "{\"access\":{\"via\":\"telnet\"}}",
+        "{\"access\":{\"trust\":\"all\"}}",
+        "{\"access\":{\"host_keys\":[\"a\\nb\"]}}",
+        "{\"access\":{\"user\":\"\"}}",
+        "{\"addresses\":[]}",
+        "{\"addresses\":\"10.0.0.2\"}",
+        "{\"ipaddress\":7}",
+    };
+    struct err e;
+    is_text(data_node_get(g->server, node)->address.s, "10.0.0.1", "its address is the node's");
+    is_int(cluster_returned(g->server, task,
+                            str_of("{\"addresses\":[\"10.0.0.2\",\"fd::2\"],\"access\":{\"user\":"
+                                   "\"op\",\"port\":2222,\"host_keys\":[\"ssh-ed25519 AAAA\"]}}"),
+                            &e),
+           0, "a machine says how it is reached");
+    const struct data_node *d = data_node_get(g->server, node);
+    is_text(d->address.s, "10.0.0.2", "the first of its addresses counts");
+    is_text(d->access.s,
+            "{\"addresses\":[\"10.0.0.2\",\"fd::2\"],\"host_keys\":[\"ssh-ed25519 "
+            "AAAA\"],\"port\":2222,"
+            "\"user\":\"op\"}",
+            "a worker is told");
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        is_int(-cluster_returned(g->server, task, str_of(wrong[i]), &e), ERR_INVALID, "%s",
+               wrong[i]);
+    is_text(data_node_get(g->server, node)->address.s, "10.0.0.2", "nothing of these counts");
+}
+
 static void test_payload(struct rig *g)
 {
     uint32_t node = inventory_node_find(&g->server->inv, "c-1000.local");
@@ -192,6 +228,7 @@ static void test_payload(struct rig *g)
            0, "what a task sees");
     is_text(value_as_text(value_at(own, "config.ipaddress"), ""), "10.0.0.1", "has it");
     is_text(value_as_text(value_at(own, "cluster.provider"), ""), "bare", "and the cluster");
+    machine_tells(g, task, node);
     SCOPED_BUF(large);
     buf_puts(&large, "{\"x\":\"");
     for (int i = 0; i < (1 << 20); i++)

@@ -27,6 +27,7 @@ struct run_id {
     const char *grace;  /* NULL: 5000 */
     const char *parent; /* NULL: not given */
     const char *step;   /* NULL: not given */
+    const char *leaves; /* NULL: not given */
 };
 
 static void exec_runner(const struct run_id *id, const char *script)
@@ -55,6 +56,10 @@ static void exec_runner(const struct run_id *id, const char *script)
     if (id->step) {
         argv[n++] = "--step";
         argv[n++] = id->step;
+    }
+    if (id->leaves) {
+        argv[n++] = "--leaves";
+        argv[n++] = id->leaves;
     }
     argv[n++] = "--";
     argv[n++] = "/bin/sh";
@@ -266,6 +271,45 @@ static void test_relay(const char *dir)
     is_int(read_pids(&c, p, 1), 1, "a command that leaves a process behind");
     is_int(finish(&c, NULL, 0), 0, "succeeds");
     ok(scratch_gone(p[0]), "but what it left is killed");
+    free(lock);
+}
+
+/* A process that lost the variable, and one that kept it: who is still there afterwards? */
+static void test_leaves(const char *dir)
+{
+    static const char two[] = "setsid env -u " RUNNER_VARIABLE " sleep 1000 >&- 2>&- & m=$!; "
+                              "setsid sleep 1000 >&- 2>&- & "
+                              "until grep -qs sleep /proc/$m/comm /proc/$m/comm; do :; done; "
+                              "echo $m $!; ";
+    char *lock = fs_join(dir, "leaves"), script[400];
+    struct run_id id = {lock, 9, 1, 0, "60000", NULL, NULL, "1"};
+    pid_t p[2] = {0};
+    snprintf(script, sizeof script, "%s exit 0", two);
+    struct run_case c = begin(&id, script);
+    is_int(read_pids(&c, p, 2), 2, "a command that may leave something leaves two processes");
+    is_int(finish(&c, NULL, 0), 0, "and succeeds");
+    is_int(kill(p[0], 0), 0, "the one that is meant to stay stays");
+    ok(scratch_gone(p[1]), "the other is killed");
+    kill(p[0], SIGKILL);
+
+    snprintf(script, sizeof script, "%s exit 3", two);
+    id.attempt++;
+    c = begin(&id, script);
+    is_int(read_pids(&c, p, 2), 2, "the same again");
+    is_int(finish(&c, NULL, 0), 3, "but the command fails");
+    ok(scratch_gone(p[0]) && scratch_gone(p[1]), "and nothing stays");
+
+    snprintf(script, sizeof script, "%s while :; do sleep 1000; done", two);
+    id.attempt++;
+    c = begin(&id, script);
+    is_int(read_pids(&c, p, 2), 2, "the same again");
+    kill(c.pid, SIGQUIT);
+    is_int(finish(&c, NULL, 0), 128 + SIGKILL, "but the command is ended");
+    ok(scratch_gone(p[0]) && scratch_gone(p[1]), "and nothing stays");
+
+    id.leaves = "2";
+    id.attempt++;
+    is_int(run(&id, "exit 0", NULL, 0), 125, "no other number is understood");
     free(lock);
 }
 
@@ -512,6 +556,7 @@ int main(int argc, char **argv)
     test_arguments(dir);
     test_order(dir);
     test_relay(dir);
+    test_leaves(dir);
     test_takeover(dir);
     test_server_death(dir);
     test_runner_death(dir);
