@@ -80,8 +80,8 @@ static void test_rules(void)
                r->op == server_worker_join, /* its token is in the body */
            "%s: no write without a token", r->id);
         bool secret = (write && (!strncmp(r->path, "/v1/providers", 13) ||
-                                !strncmp(r->path, "/v1/resource", 12) ||
-                                !strncmp(r->path, "/v1/contents", 12))) ||
+                                 !strncmp(r->path, "/v1/resource", 12) ||
+                                 !strncmp(r->path, "/v1/contents", 12))) ||
                       r->op == server_worker_token || r->op == server_worker_delete;
         ok((token || admin || secret) == (r->scope == SCOPE_ADMIN), "%s: admin where it should be",
            r->id);

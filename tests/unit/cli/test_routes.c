@@ -164,24 +164,15 @@ static void template_of(const char *request, struct buf *b)
 {
     static const struct {
         const char *after, *is;
-    } names[] = {{"nodes", "{node}"},
-                 {"deployments", "{deployment}"},
-                 {"barclamps", "{barclamp}"},
-                 {"clusters", "{cluster}"},
-                 {"roles", "{role}"},
-                 {"jigs", "{jig}"},
-                 {"pools", "{pool}"},
-                 {"providers", "{provider}"},
-                 {"plugins", "{plugin}"},
-                 {"workers", "{worker}"},
-                 {"resources", "{id}"},
-                 {"contents", "{digest}"},
-                 {"noderoles", "{id}"},
-                 {"operations", "{id}"},
-                 {"tasks", "{id}"},
-                 {"attempts", "{number}"},
-                 {"tokens", "{id}"},
-                 {"why", "{kind}"}};
+    } names[] = {{"nodes", "{node}"},         {"deployments", "{deployment}"},
+                 {"barclamps", "{barclamp}"}, {"clusters", "{cluster}"},
+                 {"roles", "{role}"},         {"jigs", "{jig}"},
+                 {"pools", "{pool}"},         {"providers", "{provider}"},
+                 {"plugins", "{plugin}"},     {"workers", "{worker}"},
+                 {"resources", "{id}"},       {"contents", "{digest}"},
+                 {"noderoles", "{id}"},       {"operations", "{id}"},
+                 {"tasks", "{id}"},           {"attempts", "{number}"},
+                 {"tokens", "{id}"},          {"why", "{kind}"}};
     char path[256], before[64] = "", before2[64] = "";
     size_t n = strcspn(request, "? \r") + 1; /* after the method */
     snprintf(path, sizeof path, "%.*s", (int)strcspn(request + n, "? \r"), request + n);
