@@ -174,8 +174,7 @@ int worker_identity_join(const struct worker_joining *j, const char *dir, struct
     value_set(&mem, body, "labels", labels);
     if (j->replace)
         value_put_bool(&mem, body, "replace", true);
-    struct http_request q = {
-        .method = "POST", .path = "/v1/join", .body = body, .once = true};
+    struct http_request q = {.method = "POST", .path = "/v1/join", .body = body, .once = true};
     if ((r = http_call(h, &mem, &q, &reply, e)) < 0)
         return err_wrap(e, "joining %s", t.server);
     if (!value_as_text(value_get(reply.value, "credential"), NULL))

@@ -159,7 +159,7 @@ struct taskmsg {
     uint32_t n_jigs;
     struct str host, version; /* HELLO: what its machine calls itself; of the program */
     struct str labels;        /* HELLO: JSON map of texts */
-    struct str plugins; /* HELLO: JSON text [{name, type, version, serves: [type]}] */
+    struct str plugins;       /* HELLO: JSON text [{name, type, version, serves: [type]}] */
     const struct held_attempt *held;
     uint32_t n_held;
     bool draining;     /* it takes no more tasks */

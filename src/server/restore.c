@@ -91,7 +91,7 @@ int restore_engine(struct store *s, const struct anneal_options *o, struct annea
         return r;
     }
     *commit_meta(c) = (struct commit_meta){meta.next_deployment, meta.next_token, meta.catalog,
-                                           meta.run_no, meta.attempts, meta.fence};
+                                           meta.run_no,          meta.attempts,   meta.fence};
     *ret_a = a;
     *ret_c = c;
     *ret_meta = meta;

@@ -421,8 +421,7 @@ int server_new(const struct server_options *o, struct server **ret_s, struct err
         workers_expect(s, "embedded");
         r = workers_attach(s, "embedded", s->queue, e);
     }
-    for (const struct enlisted *w = r >= 0 ? enlist_next(s, 0) : NULL; w;
-         w = enlist_next(s, w->id))
+    for (const struct enlisted *w = r >= 0 ? enlist_next(s, 0) : NULL; w; w = enlist_next(s, w->id))
         workers_expect(s, w->name);
     if (r >= 0) {
         server_reconcile(s);

@@ -29,7 +29,7 @@ struct worker_info {
     uint32_t running;  /* attempts held, as it said last */
     VEC(char *) jigs;
     char *host, *version; /* as it said; NULL: it did not */
-    char *plugins; /* JSON: a list, as it said; NULL: none */
+    char *plugins;        /* JSON: a list, as it said; NULL: none */
     uint64_t seen_ms;
     uint64_t ack_open, ack_flying; /* highest reply number applied in the open and flying group */
     bool draining, expected;       /* expected: it was here before, and has not said HELLO yet */

@@ -317,11 +317,25 @@ void sim_chaos_strike(struct sim *s)
 
 /* ---- care ---- */
 
+/* Who holds a pool may wait for somebody who needs it, when what it stands on was lost in between:
+ * the engine says so and nobody but a person can help. */
+static void make_room(struct sim *s, uint32_t op)
+{
+    struct why why[16];
+    size_t n = anneal_why_operation(s->server.engine, op, why, 16);
+    for (size_t i = 0; i < n && sim_server_ready(s); i++)
+        if (why[i].rule == WHY_POOL_FULL && why[i].id <= s->n_pools)
+            tell(s, (struct event){
+                        .kind = EVENT_POOL_SET, .id = why[i].id, .n = ++s->pool_sizes[why[i].id]});
+}
+
 static void care_for_operation(struct sim *s, uint32_t op)
 {
     struct operation_view v;
     if (!sim_server_ready(s) || !anneal_operation(s->server.engine, op, &v))
         return;
+    if (v.held && v.reason == REASON_STALLED && s->phase == PHASE_HEAL)
+        make_room(s, op);
     if (v.held)
         tell(s, (struct event){.kind = EVENT_RESUME, .id = op});
     else if (v.state == OPERATION_FAILED || v.counts[TASK_FAILED] > 0)
