@@ -36,44 +36,71 @@ static void put_head(struct buf *b, const struct reach_options *o)
         buf_puts(b, "if [ -w /run ]; then R=/run/anneal; else m=; "
                     "[ -r /etc/machine-id ] && read -r m </etc/machine-id; "
                     "R=${HOME:?}/.anneal/${m:-node}; fi; ");
+    /* The runner is read by this very shell: env and another shell would cost a short chain more
+     * than all the rest.  Words of `export -p` that are no names unset nothing.  A shell that has
+     * functions in its environment cannot be swept like that, and starts anew. */
     buf_printf(
         b,
-        "r=$R/runner.%s; run() { exec env -i \"PATH=$PATH\" \"HOME=${HOME:-/}\" LANG=C.UTF-8 "
-        "${TZ+\"TZ=$TZ\"} ${TMPDIR+\"TMPDIR=$TMPDIR\"} ${USER+\"USER=$USER\"} "
-        "${LOGNAME+\"LOGNAME=$LOGNAME\"} /bin/sh \"$r\" \"$R\" \"$@\"; }; ",
+        "d=runner.%s; r=$R/$d; run() { if [ -n \"${BASH_VERSION-}\" ]; then "
+        "exec env -i \"PATH=$PATH\" \"HOME=${HOME:-/}\" LANG=C.UTF-8 ${TZ+\"TZ=$TZ\"} "
+        "${TMPDIR+\"TMPDIR=$TMPDIR\"} ${USER+\"USER=$USER\"} ${LOGNAME+\"LOGNAME=$LOGNAME\"} "
+        "/bin/sh \"$r\" \"$@\"; fi; set -f; for w in $(export -p); do case $w in "
+        "PATH=*|HOME=*|TZ=*|TMPDIR=*|USER=*|LOGNAME=*|R|r) ;; "
+        "*) command unset \"${w%%%%=*}\" 2>/dev/null ;; esac; done; set +f; "
+        "HOME=${HOME:-/} LANG=C.UTF-8; export PATH HOME LANG; unset w; . \"$r\"; exit; }; ",
         reach_runner_digest(hex));
 }
 
-static void put_unpacked(struct buf *b, const struct reach_options *o, const char *directory,
-                         const char *then)
+static void put_unpacking(struct buf *b, const char *then)
 {
-    put_head(b, o);
-    buf_printf(b,
-               "mkdir -p \"$R/records\" \"$R/chains\" && cd \"$R/chains\" && tar -xmf - && "
-               "mv -f %s/runner \"$r\" && %s; rm -rf %s; "
-               "echo \"anneal: over error 0 what was sent could not be unpacked in $R\" >&2; "
-               "exit 1'",
-               directory, then, directory);
+    buf_printf(b, "cd \"$R/chains\" && tar -xmf - && %s; ", then);
 }
 
+static void put_failed(struct buf *b, const char *directory)
+{
+    buf_printf(b,
+               "rm -rf %s; echo \"anneal: over error 0 what was sent could not be unpacked in $R\" "
+               ">&2; exit 1'",
+               directory);
+}
+
+/* The runner is read where it was unpacked: whoever comes next puts it into its place (below), so
+ * that a first chain does not pay for that.  One program makes all directories, that of the
+ * control group among them (runner.sh, cg_find). */
 void reach_command_unpack(struct buf *b, const struct reach_options *o, const char *chain)
 {
-    char then[64];
-    snprintf(then, sizeof then, "run run %s unpacked", chain);
-    put_unpacked(b, o, chain, then);
+    SCOPED_BUF(then);
+    put_head(b, o);
+    buf_printf(b,
+               "g=; for c in /sys/fs/cgroup /sys/fs/cgroup/unified; do "
+               "if [ -f $c/cgroup.controllers ] && [ -w $c/cgroup.procs ]; then "
+               "g=$c/anneal/%s; break; fi; done; "
+               "{ mkdir -p \"$R/records\" \"$R/chains\" $g 2>/dev/null || "
+               "mkdir -p \"$R/records\" \"$R/chains\"; } && ",
+               chain);
+    buf_printf(&then, "r=$R/chains/%s/$d && run \"$R\" run %s unpacked", chain, chain);
+    put_unpacking(b, then.data);
+    put_failed(b, chain);
 }
 
 void reach_command_install(struct buf *b, const struct reach_options *o, const char *temporary,
                            const char *verb_and_ids)
 {
     SCOPED_BUF(then);
-    buf_printf(&then, "rm -rf %s && run %s", temporary, verb_and_ids);
-    put_unpacked(b, o, temporary, then.data);
+    put_head(b, o);
+    buf_puts(b, "mkdir -p \"$R/records\" \"$R/chains\" && ");
+    buf_printf(&then, "mv -f %s/$d \"$r\" && rm -rf %s && run \"$R\" %s", temporary, temporary,
+               verb_and_ids);
+    put_unpacking(b, then.data);
+    put_failed(b, temporary);
 }
 
 void reach_command_verb(struct buf *b, const struct reach_options *o, const char *verb_and_ids)
 {
     put_head(b, o);
-    buf_printf(b, "[ -f \"$r\" ] || { echo \"anneal: norunner\" >&2; exit 120; }; run %s'",
+    buf_printf(b,
+               "if ! [ -f \"$r\" ]; then for f in \"$R\"/chains/*/\"$d\"; do "
+               "mv -f \"$f\" \"$r\" 2>/dev/null; break; done; "
+               "[ -f \"$r\" ] || { echo \"anneal: norunner\" >&2; exit 120; }; fi; run \"$R\" %s'",
                verb_and_ids);
 }

@@ -74,7 +74,9 @@ static void member(struct buf *b, const char *chain, const char *name, struct st
 size_t reach_pack_runner(struct buf *b, const struct reach_name *name)
 {
     size_t before = b->len;
-    member(b, name->chain, "runner", reach_runner_text());
+    char file[64], hex[33];
+    snprintf(file, sizeof file, "runner.%s", reach_runner_digest(hex));
+    member(b, name->chain, file, reach_runner_text());
     return b->len - before;
 }
 

@@ -346,13 +346,16 @@ put() { # FILE PATH MODE OWNER GROUP DIR_MODE; an empty OWNER, GROUP: as it come
     fi
     put_new=$put_dir/.anneal.$chain
     # Written beside, whole on the disk, then renamed: readers see the old file or the new one.
-    if cp "$1" "$put_new" &&
+    # A mode that a new file cannot have by itself is given to it afterwards.
+    put_mask=$(printf '%03o' $((0777 & ~0$3)))
+    if (umask "$put_mask" && dd if="$1" of="$put_new" bs=65536 conv=fsync 2>"$dir/put") &&
         { [ -z "$4$5" ] || chown "$4${5:+:$5}" "$put_new"; } &&
-        chmod "$3" "$put_new" && sync "$put_new"; then
+        case $3 in *[1357]* | ????*) chmod "$3" "$put_new" ;; esac; then
         # A link to a directory would be gone into.
         [ -L "$2" ] && [ -d "$2" ] && rm -f "$2"
         mv -f "$put_new" "$2" && changed=$((changed + 1)) && return
     fi
+    cat "$dir/put"
     rm -f "$put_new"
     echo "$2 could not be written"
     exit 1
@@ -589,7 +592,7 @@ direct() { # a pipe to the teller is its standard output: see run
     fi
     cg_find "$chain"
     if [ -n "$cg" ]; then
-        { mkdir -p "$cg" && printf 0 >"$cg/cgroup.procs"; } 2>/dev/null || cg=
+        { { [ -d "$cg" ] || mkdir -p "$cg"; } && printf 0 >"$cg/cgroup.procs"; } 2>/dev/null || cg=
     fi
     exec 4<started
     number=0 ends_why=$why why=

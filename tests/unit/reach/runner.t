@@ -378,6 +378,13 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
     timeout -s KILL 60 "${as[@]}" env -i HOME="$work/home" SECRET=x /bin/sh -c "$("$tool" command "$c")" <"$work/tar.$c" >"$work/out.$c" 2>"$work/err.$c"
     is "$(end_of "$c" 1) $(sed -n 2p "$work/out.$c")" "done 0 0 0 - $work/home" 'a node without a runner gets it with the chain, below HOME'
     is "$(stat -c '%a %u' "$work/home/.anneal"/*/chains)" '700 65534' 'where nobody else can look'
+    next; "$tool" full "$c" -t 812 -x 'env | grep -v ^ANNEAL_ | cut -d= -f1 | sort | tr "\n" " "' >"$work/tar.$c"
+    command=$("$tool" command "$c")
+    timeout -s KILL 60 "${as[@]}" env -i HOME="$work/home" PATH="$PATH" TZ='a b' SECRET='it'\''s R=1 w IFS PATH= $(id) * r HOME' R=1 w=2 \
+        'BASH_FUNC_cat%%=() { echo no; }' LC_ALL=C 'TWO=1
+LINES=2' IFS=x A.B=c /bin/sh -c "${command/\/bin\/sh -c/${sh[*]} -c}" <"$work/tar.$c" >"$work/out.$c" 2>"$work/err.$c"
+    is "$(end_of "$c" 1) $(sed -n 2p "$work/out.$c")" "done 0 0 0 - HOME LANG PATH PWD TZ $nonce 1" \
+        'whatever a login has in its environment, programs have nothing of it'
 else
     echo "# no tests of a full disk and of another user: they need root"
 fi
