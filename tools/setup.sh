@@ -37,7 +37,7 @@ build() {
     for arg; do
         case $arg in -D*) options+=("$arg") ;; *) targets+=("$arg") ;; esac
     done
-    [ ${#targets[@]} -gt 0 ] || targets=(src/bin/anneal src/bin/anneald src/bin/anneal-runner src/bin/anneal-host)
+    [ ${#targets[@]} -gt 0 ] || targets=(src/bin/anneal src/bin/anneald src/bin/anneal-worker src/bin/anneal-runner src/bin/anneal-host)
     mkdir -p "$dir"
     if [ ! -f "$dir/build.ninja" ]; then
         meson setup "$dir" "$top" "${options[@]}" >"$dir/setup.log" 2>&1 || { cat "$dir/setup.log" >&2; die "meson setup failed"; }
@@ -46,7 +46,7 @@ build() {
     fi
     ninja -C "$dir" "${targets[@]}" >"$dir/build.log" 2>&1 || { tail -n 60 "$dir/build.log" >&2; die "the build failed; all of it is in $dir/build.log"; }
     mkdir -p "$dir/bin"
-    for arg in anneal anneald anneal-runner anneal-host; do
+    for arg in anneal anneald anneal-worker anneal-runner anneal-host; do
         ln -sf "../src/bin/$arg" "$dir/bin/$arg"
     done
 }
