@@ -246,18 +246,21 @@ def upload(fleet):
     figure(f"fleet.{fleet.n}.upload", best["anneal"][0] / other, "<=", 1, "of the best peer", f"{other:.2f} s")
 
 
+PARTS = {"twenty": sequential, "one": one_command, "upload": upload}
+
+
 def main():
     if os.geteuid() != 0:
         print("fleet: hosts in namespaces need root", flush=True)
         end()
     sizes = [int(n) for n in os.environ.get("ANNEAL_BENCH_HOSTS", "50 200").split()]
+    parts = os.environ.get("ANNEAL_BENCH_PARTS", " ".join(PARTS)).split()
     for n in sizes:
         fleet = Fleet(n)
         try:
-            sequential(fleet)
-            if n == sizes[-1]:
-                one_command(fleet)
-                upload(fleet)
+            for part in parts:
+                if part == "twenty" or n == sizes[-1]:
+                    PARTS[part](fleet)
         finally:
             fleet.down()
     end()

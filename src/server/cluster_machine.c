@@ -3,7 +3,8 @@
  * A task of a machine (create, confirm) may return, besides whatever its site likes:
  *
  *   ipaddress   the address of the node, or
- *   addresses   all of them, the first one being the node's
+ *   addresses   all of them, the first one being the node's, or
+ *   ipaddresses all of them by what they are for: access_v4 before bind_v4 before the others
  *   access      how it is reached: a map as that of a node (RFC 09, section 3)
  *
  * They become the node's own, so that the first task on it finds its way, with the host key that
@@ -93,14 +94,40 @@ static int access_check(const struct value *access, struct err *e)
     return 0;
 }
 
+/* A map of kinds to addresses as a list, in the order in which they are to be tried; NULL if it is
+ * something else. */
+static const struct value *addresses_by_kind(struct arena *mem, const struct value *kinds)
+{
+    static const char *const first[] = {"access_v4", "bind_v4"};
+    struct value *list = value_list(mem);
+    if (!value_is(kinds, VALUE_MAP))
+        return NULL;
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        if (value_get(kinds, first[i]))
+            value_add(mem, list, value_get(kinds, first[i]));
+    for (uint32_t i = 0; i < kinds->n; i++)
+        if (strcmp(kinds->members[i].key, first[0]) && strcmp(kinds->members[i].key, first[1]))
+            value_add(mem, list, &kinds->members[i].v);
+    return list;
+}
+
 static int addresses_take(struct arena *mem, const struct value *given, struct value *report,
                           struct err *e)
 {
-    const struct value *all = value_get(given, "addresses"), *one = value_get(given, "ipaddress");
+    const struct value *all = value_get(given, "addresses"), *one = value_get(given, "ipaddress"),
+                       *kinds = value_get(given, "ipaddresses");
     if (all && !are_texts(all, ADDRESSES_MOST, ADDRESS_BYTES))
-        return err_set(e, ERR_INVALID, "the provider's \"addresses\" are no list of addresses");
+        return err_set(e, ERR_INVALID,
+                       "the provider's \"addresses\" are no list of addresses; by what they are "
+                       "for they are told as \"ipaddresses\"");
     if (one && !is_text(one, ADDRESS_BYTES))
         return err_set(e, ERR_INVALID, "the provider's \"ipaddress\" is no address");
+    if (!all && kinds) {
+        all = addresses_by_kind(mem, kinds);
+        if (!all || !are_texts(all, ADDRESSES_MOST, ADDRESS_BYTES))
+            return err_set(e, ERR_INVALID,
+                           "the provider's \"ipaddresses\" are no map of kinds to addresses");
+    }
     if (!all && one) {
         struct value *list = value_list(mem);
         value_add(mem, list, one);

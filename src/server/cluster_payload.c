@@ -41,7 +41,7 @@ int cluster_returned(struct server *s, uint32_t task, struct str returns, struct
     struct task_view t;
     struct value *given;
     SCOPED_ARENA(mem);
-    if (!anneal_task(s->engine, task, &t) || !t.node || !t.noderole ||
+    if (!returns.n || !anneal_task(s->engine, task, &t) || !t.node || !t.noderole ||
         !cluster_get(s, s->inv.noderoles.at[t.noderole].deployment))
         return 0;
     int rc = json_parse(&mem, returns.s, returns.n, NULL, &given, e);
@@ -57,7 +57,8 @@ int cluster_returned(struct server *s, uint32_t task, struct str returns, struct
     if (*def->returns &&
         (rc = json_parse(&mem, def->returns, strlen(def->returns), NULL, &declared, e)) < 0)
         return rc;
-    value_set(&mem, results, def->name, given);
+    /* It is told as what differs from before. */
+    value_set(&mem, results, def->name, value_merge(&mem, value_get(results, def->name), given));
     for (uint32_t i = 0; value_is(declared, VALUE_LIST) && i < declared->n; i++) {
         const char *key = value_as_text(&declared->items[i], "");
         const struct value *v = value_get(given, key);

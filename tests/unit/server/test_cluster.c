@@ -177,6 +177,9 @@ static void machine_tells(struct rig *g, uint32_t task, uint32_t node)
         "{\"addresses\":[]}",
         "{\"addresses\":\"10.0.0.2\"}",
         "{\"ipaddress\":7}",
+        "{\"ipaddresses\":[\"10.0.0.2\"]}",
+        "{\"ipaddresses\":{}}",
+        "{\"ipaddresses\":{\"bind_v4\":7}}",
     };
     struct err e;
     is_text(data_node_get(g->server, node)->address.s, "10.0.0.1", "its address is the node's");
@@ -196,6 +199,12 @@ static void machine_tells(struct rig *g, uint32_t task, uint32_t node)
         is_int(-cluster_returned(g->server, task, str_of(wrong[i]), &e), ERR_INVALID, "%s",
                wrong[i]);
     is_text(data_node_get(g->server, node)->address.s, "10.0.0.2", "nothing of these counts");
+    is_int(cluster_returned(
+               g->server, task,
+               str_of("{\"ipaddresses\":{\"a\":\"10.1.0.1\",\"bind_v4\":\"10.0.0.3\"}}"), &e),
+           0, "addresses by what they are for");
+    has_text(data_node_get(g->server, node)->access.s, "[\"10.0.0.3\",\"10.1.0.1\"]",
+             "are tried in the order of their use");
 }
 
 static void test_payload(struct rig *g)
