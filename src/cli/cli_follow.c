@@ -1,7 +1,8 @@
 /* cli_follow.c - operations as they go on
  *
  * Events say when to look, requests say what is there: an event makes the picture dirty, and a
- * dirty picture is fetched again, at most every FETCH_GAP_MS however many events come.  The picture
+ * dirty picture is fetched again, at most every FETCH_GAP_MS however many events come, but at once
+ * when an event speaks of the very operation that is followed: that is its end.  The picture
  * is fetched once more when a subscription stands, so that nothing between the first look and the
  * subscription is missed, and again after each loss.  On a terminal frames are redrawn in place;
  * elsewhere changes are lines.
@@ -33,6 +34,7 @@ struct follow {
     struct arena mem; /* of the picture */
     struct progress now;
     bool dirty;
+    bool urgent; /* dirty, and by what is waited for */
     char lost[512];
     uint64_t fetched_ms, drawn_ms, lined_ms;
     struct buf line; /* the last one written */
@@ -204,7 +206,8 @@ static int picture_renew(struct follow *f, struct err *e)
     struct progress old = f->now, new;
     arena_init(&f->mem);
     f->fetched_ms = clock_of(f);
-    f->dirty = false; /* before the look: an event that comes meanwhile asks for another */
+    f->dirty = f->urgent =
+        false; /* before the look: an event that comes meanwhile asks for another */
     int rc = picture_fetch(f, &new, e);
     if (rc) {
         f->dirty = true;
@@ -225,8 +228,12 @@ static int picture_renew(struct follow *f, struct err *e)
 static int follow_event(void *arg, const struct http_event *ev, struct err *e)
 {
     struct follow *f = arg;
-    (void)ev, (void)e;
+    char change[64];
+    (void)e;
     f->dirty = true;
+    /* A word that looks so and is none costs a look more. */
+    snprintf(change, sizeof change, "\"object\":\"operation\",\"id\":%" PRId64 ",", f->id);
+    f->urgent |= f->id && strstr(ev->data.s, change);
     return 0;
 }
 
@@ -249,7 +256,9 @@ static bool follow_ended(const struct follow *f)
 static int wait_of(const struct follow *f, uint64_t now, uint64_t deadline)
 {
     uint64_t ms = f->live ? REDRAW_MS : RECHECK_MS;
-    if (f->dirty)
+    if (f->urgent)
+        ms = 0;
+    else if (f->dirty)
         ms = now - f->fetched_ms < FETCH_GAP_MS ? FETCH_GAP_MS - (now - f->fetched_ms) : 0;
     if (deadline && deadline - now < ms)
         ms = deadline - now;
@@ -275,7 +284,7 @@ static int follow_loop(struct follow *f, struct http_events *events, struct err 
             return follow_timeout(f, e);
         if (now - f->fetched_ms >= RECHECK_MS)
             f->dirty = true;
-        if (f->dirty && now - f->fetched_ms >= FETCH_GAP_MS)
+        if (f->urgent || (f->dirty && now - f->fetched_ms >= FETCH_GAP_MS))
             rc = picture_renew(f, e);
         else if (f->live && now - f->drawn_ms >= REDRAW_MS)
             picture_show(f);

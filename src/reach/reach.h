@@ -133,7 +133,8 @@ void reach_local_free(struct reach_link *l); /* its calls are closed */
 
 struct reach_options {
     bool sudo;        /* the runner is started by sudo -n */
-    const char *root; /* its directory, of [A-Za-z0-9/._-]; NULL: /run/anneal or $HOME/.anneal/ID */
+    const char *root; /* where its directory "anneal" is, of [A-Za-z0-9/._-]; NULL: in /run or
+                         $HOME/.anneal/ID */
 };
 
 /* ---- chains ---- */

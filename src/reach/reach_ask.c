@@ -160,6 +160,14 @@ int reach_ack(struct reach_link *l, const struct reach_options *o, const char *c
     return ask_new(l, o, "ack", ids.data, fn, arg, ret_a, e);
 }
 
+int reach_watch(struct reach_link *l, const struct reach_options *o, const char *chain,
+                reach_answer_f *fn, void *arg, struct reach_ask **ret_a, struct err *e)
+{
+    char ids[REACH_CHAIN_HEX + 1];
+    snprintf(ids, sizeof ids, " %s", chain);
+    return ask_new(l, o, "watch", ids, fn, arg, ret_a, e);
+}
+
 int reach_held(struct reach_link *l, const struct reach_options *o, reach_answer_f *fn, void *arg,
                struct reach_ask **ret_a, struct err *e)
 {

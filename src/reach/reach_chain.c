@@ -19,7 +19,7 @@
 #include "base/alloc.h"
 #include "reach/reach_i.h"
 
-enum { LINGER_MS = 2000, TEXT_BYTES = 512 };
+enum { LINGER_MS = 2000, LONG_RUN_MS = 5000, TEXT_BYTES = 512 };
 
 struct told { /* an end that has arrived */
     bool there, given;
@@ -38,6 +38,9 @@ struct reach_chain {
     struct reach_events events;
     struct reach_log log;
     struct loop_timer *linger;
+    struct loop_timer *long_run; /* armed while the node keeps no limits of a chain that has some */
+    struct reach_ask *watch;
+    bool limited;
     bool attached, with_runner;
     bool answered, over, no_runner, bad; /* seen on the event stream */
     bool lost, unknown, error;           /* why it is over */
@@ -61,6 +64,7 @@ static void session_reset(struct reach_chain *c)
     c->log = (struct reach_log){0};
     c->answered = c->over = c->no_runner = c->bad = c->lost = c->unknown = c->error = false;
     loop_timer_stop(c->linger);
+    loop_timer_stop(c->long_run);
 }
 
 void reach_chain_free(struct reach_chain *c)
@@ -68,6 +72,8 @@ void reach_chain_free(struct reach_chain *c)
     if (!c)
         return;
     session_reset(c);
+    reach_ask_free(c->watch);
+    loop_timer_free(c->long_run);
     loop_timer_free(c->linger);
     for (size_t i = 0; i < c->spec.n; i++) {
         free(c->told[i].result);
@@ -145,6 +151,7 @@ static void over_note(struct reach_chain *c, const struct reach_event *ev)
     c->error = str_is(ev->text, "error");
     if (ev->note.n)
         snprintf(c->text, sizeof c->text, "%.*s", (int)ev->note.n, ev->note.s);
+    loop_timer_stop(c->long_run);
     loop_timer_at(c->linger, loop_now_ms(c->spec.loop) + LINGER_MS);
 }
 
@@ -157,6 +164,8 @@ static void on_event(void *arg, const struct reach_event *ev)
     case REACH_EV_CHAIN:
         c->answered = true;
         c->spec.link->has_runner = true;
+        if (c->limited && !c->attached)
+            loop_timer_at(c->long_run, loop_now_ms(c->spec.loop) + LONG_RUN_MS);
         if (c->spec.on_answer)
             c->spec.on_answer(c->spec.arg);
         break;
@@ -272,6 +281,23 @@ static void on_linger(void *arg)
     on_session_end(c, &end);
 }
 
+static void on_watched(void *arg, const struct reach_answer *answer)
+{
+    struct reach_chain *c = arg;
+    reach_ask_free(c->watch);
+    c->watch = NULL;
+    (void)answer; /* whoever attaches later has the limits kept, too */
+}
+
+static void on_long_run(void *arg)
+{
+    struct reach_chain *c = arg;
+    struct err e;
+    if (!c->watch && reach_watch(c->spec.link, &c->spec.options, c->chain, on_watched, c, &c->watch,
+                                 &e) < 0)
+        c->watch = NULL;
+}
+
 static int session_start(struct reach_chain *c, struct err *e)
 {
     SCOPED_BUF(command);
@@ -308,6 +334,7 @@ static struct reach_chain *chain_new(const struct reach_chain_spec *spec)
     for (size_t i = 0; i < spec->n; i++)
         c->runs[i] = spec->steps[i].run;
     c->linger = loop_timer_new(spec->loop, on_linger, c);
+    c->long_run = loop_timer_new(spec->loop, on_long_run, c);
     return c;
 }
 
@@ -331,8 +358,10 @@ int reach_chain_start(const struct reach_chain_spec *spec, struct reach_chain **
     struct reach_chain *c = chain_new(spec);
     reach_name_make(&c->name);
     memcpy(c->chain, c->name.chain, sizeof c->chain);
-    for (uint32_t i = 0; i < spec->n && i < REACH_STEPS_MAX; i++)
+    for (uint32_t i = 0; i < spec->n && i < REACH_STEPS_MAX; i++) {
         c->map[i + 1] = i + 1;
+        c->limited = c->limited || spec->steps[i].limit_s > 0;
+    }
     c->with_runner = !spec->link->has_runner;
     c->runner_bytes = reach_pack_runner(&c->archive, &c->name);
     rc = reach_pack(spec->steps, spec->n, &c->name, false, &c->archive, e);

@@ -31,53 +31,50 @@ static void put_head(struct buf *b, const struct reach_options *o)
     buf_puts(b, o->sudo ? "exec sudo -n /bin/sh -c '" : "exec /bin/sh -c '");
     buf_puts(b, "umask 077; PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin; ");
     if (o->root)
-        buf_printf(b, "R=%s; ", o->root);
+        buf_printf(b, "P=%s; ", o->root);
     else
-        buf_puts(b, "if [ -w /run ]; then R=/run/anneal; else m=; "
+        buf_puts(b, "if [ -w /run ]; then P=/run; else m=; "
                     "[ -r /etc/machine-id ] && read -r m </etc/machine-id; "
-                    "R=${HOME:?}/.anneal/${m:-node}; fi; ");
+                    "P=${HOME:?}/.anneal/${m:-node}; fi; ");
     /* The runner is read by this very shell: env and another shell would cost a short chain more
      * than all the rest.  Words of `export -p` that are no names unset nothing.  A shell that has
      * functions in its environment cannot be swept like that, and starts anew. */
     buf_printf(
         b,
-        "d=runner.%s; r=$R/$d; run() { if [ -n \"${BASH_VERSION-}\" ]; then "
+        "R=$P/anneal d=runner.%s; r=$R/$d; run() { if [ -n \"${BASH_VERSION-}\" ]; then "
         "exec env -i \"PATH=$PATH\" \"HOME=${HOME:-/}\" LANG=C.UTF-8 ${TZ+\"TZ=$TZ\"} "
         "${TMPDIR+\"TMPDIR=$TMPDIR\"} ${USER+\"USER=$USER\"} ${LOGNAME+\"LOGNAME=$LOGNAME\"} "
-        "/bin/sh \"$r\" \"$@\"; fi; set -f; for w in $(export -p); do case $w in "
-        "PATH=*|HOME=*|TZ=*|TMPDIR=*|USER=*|LOGNAME=*|R|r) ;; "
-        "*) command unset \"${w%%%%=*}\" 2>/dev/null ;; esac; done; set +f; "
-        "HOME=${HOME:-/} LANG=C.UTF-8; export PATH HOME LANG; unset w; . \"$r\"; exit; }; ",
+        "/bin/sh \"$r\" \"$@\"; fi; set -f -- \"$r\" \"$@\"; for w in $(export -p); do case $w in "
+        "PATH=*|HOME=*|TZ=*|TMPDIR=*|USER=*|LOGNAME=*) ;; "
+        "*) command unset \"${w%%%%=*}\" ;; esac; done 2>/dev/null; set +f; "
+        "HOME=${HOME:-/} LANG=C.UTF-8; export PATH HOME LANG; r=$1; shift; unset w; . \"$r\"; "
+        "exit; }; ",
         reach_runner_digest(hex));
 }
 
 static void put_unpacking(struct buf *b, const char *then)
 {
-    buf_printf(b, "cd \"$R/chains\" && tar -xmf - && %s; ", then);
+    buf_printf(b,
+               "{ [ -d \"$P\" ] || mkdir -p \"$P\"; } && cd \"$P\" && tar -xmf - && "
+               "cd anneal/chains && %s; ",
+               then);
 }
 
 static void put_failed(struct buf *b, const char *directory)
 {
     buf_printf(b,
-               "rm -rf %s; echo \"anneal: over error 0 what was sent could not be unpacked in $R\" "
-               ">&2; exit 1'",
+               "rm -rf \"$R/chains/%s\"; "
+               "echo \"anneal: over error 0 what was sent could not be unpacked in $R\" >&2; "
+               "exit 1'",
                directory);
 }
 
 /* The runner is read where it was unpacked: whoever comes next puts it into its place (below), so
- * that a first chain does not pay for that.  One program makes all directories, that of the
- * control group among them (runner.sh, cg_find). */
+ * that a first chain does not pay for that. */
 void reach_command_unpack(struct buf *b, const struct reach_options *o, const char *chain)
 {
     SCOPED_BUF(then);
     put_head(b, o);
-    buf_printf(b,
-               "g=; for c in /sys/fs/cgroup /sys/fs/cgroup/unified; do "
-               "if [ -f $c/cgroup.controllers ] && [ -w $c/cgroup.procs ]; then "
-               "g=$c/anneal/%s; break; fi; done; "
-               "{ mkdir -p \"$R/records\" \"$R/chains\" $g 2>/dev/null || "
-               "mkdir -p \"$R/records\" \"$R/chains\"; } && ",
-               chain);
     buf_printf(&then, "r=$R/chains/%s/$d && run \"$R\" run %s unpacked", chain, chain);
     put_unpacking(b, then.data);
     put_failed(b, chain);
@@ -88,7 +85,6 @@ void reach_command_install(struct buf *b, const struct reach_options *o, const c
 {
     SCOPED_BUF(then);
     put_head(b, o);
-    buf_puts(b, "mkdir -p \"$R/records\" \"$R/chains\" && ");
     buf_printf(&then, "mv -f %s/$d \"$r\" && rm -rf %s && run \"$R\" %s", temporary, temporary,
                verb_and_ids);
     put_unpacking(b, then.data);

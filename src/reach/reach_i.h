@@ -30,6 +30,10 @@ void reach_command_install(struct buf *b, const struct reach_options *o, const c
                            const char *verb_and_ids);
 void reach_command_verb(struct buf *b, const struct reach_options *o, const char *verb_and_ids);
 
+/* reach_ask.c: the node is to keep the limits of this chain by itself from now on */
+int reach_watch(struct reach_link *l, const struct reach_options *o, const char *chain,
+                reach_answer_f *fn, void *arg, struct reach_ask **ret_a, struct err *e);
+
 /* reach_events.c: standard error of a session, in pieces of any size */
 enum reach_event_kind {
     REACH_EV_CHAIN,     /* accepted; records are taken, or another chain is attached to */

@@ -1,10 +1,11 @@
 /* reach_pack.c - a chain as a tar archive
  *
  * The ustar format, written here so that bytes depend on nothing but the chain: fixed names of our
- * own, owner 0, one time, no extension records.  The two FIFOs of a chain travel in it too, which
- * saves the node a program a chain.  The runner, if it travels along, is the first member: without
- * it an archive is the same bytes but those.  The last member is "go": an archive that was cut
- * between two members unpacks without complaint, and must not be taken for whole.
+ * own, owner 0, one time, no extension records.  The two FIFOs of a chain travel in it too, and the
+ * directories that the runner needs, which saves the node a program each.  The runner, if it
+ * travels along, is the first member: without it an archive is the same bytes but those.  The last
+ * member is "go": an archive that was cut between two members unpacks without complaint, and must
+ * not be taken for whole.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
@@ -46,11 +47,11 @@ const char *reach_runner_digest(char ret_hex[33])
     return ret_hex;
 }
 
-static void member_head(struct buf *b, const char *chain, const char *name, char type, size_t size)
+static void head_put(struct buf *b, const char *path, char type, size_t size)
 {
     struct ustar h = {.type = type, .magic = "ustar", .version = {'0', '0'}};
     unsigned sum = 0;
-    snprintf(h.name, sizeof h.name, "%s/%s", chain, name);
+    snprintf(h.name, sizeof h.name, "%s", path);
     snprintf(h.mode, sizeof h.mode, "%07o", type == TAR_DIRECTORY ? 0700 : 0600);
     snprintf(h.uid, sizeof h.uid, "%07o", 0);
     snprintf(h.gid, sizeof h.gid, "%07o", 0);
@@ -61,6 +62,13 @@ static void member_head(struct buf *b, const char *chain, const char *name, char
         sum += ((const unsigned char *)&h)[i];
     snprintf(h.sum, sizeof h.sum, "%06o", sum); /* six digits, NUL, and the blank that is there */
     buf_put(b, &h, sizeof h);
+}
+
+static void member_head(struct buf *b, const char *chain, const char *name, char type, size_t size)
+{
+    char path[100];
+    snprintf(path, sizeof path, "anneal/chains/%s/%s", chain, name);
+    head_put(b, path, type, size);
 }
 
 static void member(struct buf *b, const char *chain, const char *name, struct str content)
@@ -138,6 +146,7 @@ int reach_pack(const struct reach_step *steps, size_t n, const struct reach_name
     buf_reserve(b, contents(steps, n) + code.len + reach_runner_sh_n + 16 * BLOCK);
     if (with_runner)
         reach_pack_runner(b, name);
+    head_put(b, "anneal/records/", TAR_DIRECTORY, 0);
     member_head(b, name->chain, "", TAR_DIRECTORY, 0);
     member(b, name->chain, "chain", buf_str(&code));
     member_head(b, name->chain, "log", TAR_FIFO, 0);

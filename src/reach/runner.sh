@@ -5,6 +5,7 @@
 #   sh runner ROOT run CHAIN [unpacked]      a chain, its archive on standard input
 #   sh runner ROOT attach CHAIN              output and ends of a chain that another session started
 #   sh runner ROOT stop TASK ATTEMPT GRACE   ends a run: TERM, KILL after GRACE seconds
+#   sh runner ROOT watch CHAIN               has its limits kept also while nobody is connected
 #   sh runner ROOT ack CHAIN...              what is known about these chains is not needed any more
 #   sh runner ROOT held                      which runs there are records of
 #   sh runner ROOT facts                     about this machine
@@ -14,19 +15,22 @@
 # "NONCE 1", a newline, the output of step 2, "NONCE 2", and so on.
 #
 # Who is who, one chain:
-#   session   what the connection started.  Unpacks, takes the records, then only waits.
-#   director  runs the steps.  Holds no descriptor of the session, so that no connection can stop it.
+#   director  what the connection started.  Unpacks, takes the records, runs the steps.  Of the session it
+#             keeps standard error, into which it writes no more than a pipe takes: no connection stops it.
 #   logger    log FIFO -> standard output; when that breaks, into the spool, then into nothing.
-#   teller    event FIFO -> standard error.
+#   teller    of a session that attached: event FIFO -> standard error.
+#   watcher   keeps the limits.  There from the start only if one of them is short: most chains are
+#             over before another one could matter, and then a worker asks for it, or attaches.
 # The director holds both FIFOs open for reading and writing: their writers meet neither the end of
 # a reader nor an end of file.  `attach` ends logger and teller of the old session and has its own.
+# A result is too long to be written by the director: a process of its own does that, at the very end.
 #
 # Files.  ROOT/records/TASK: "FENCE ATTEMPT ASK STEP CHAIN N BOOT", made once and only ever replaced
 # whole, under ROOT/lock.  ROOT/born: since when there are records here, and in which boot.
 # ROOT/chains/CHAIN/: chain (shell code made by reach_code.c: variables and a function a step), sN iN
 # fN.M (script, input, files of step N), log ev (FIFOs), go (the archive was whole), director
-# (processes; the last is it), started (N, process, when), events (what was told), rN kN (result as
-# written, as kept), stop.N (N must not run on), forward (logger, teller), spool, deadline.
+# (process, when, boot), started (N, process, when), events (what was told), rN kN (result as
+# written, as kept), stop.N (N must not run on), forward (logger, teller), spool, deadline, watcher.
 # What outlives a boot is elsewhere: see boot_note.
 #
 # ANNEAL_CGROUPS and ANNEAL_BOOT in the environment are for tests; the commands that start us in
@@ -42,6 +46,7 @@ trap '' HUP PIPE
 
 most_result=1048577 # one more than is taken, so that too much is seen as such
 patience=10         # seconds that a killed process gets to be gone
+watch_soon=5        # seconds: what is looked at this often is watched from the start
 
 say() { printf 'anneal: %s\n' "$*" >&2; }
 die() {
@@ -59,11 +64,11 @@ now() { # cs: hundredths of seconds since boot
     read -r cs idle </proc/uptime
     cs=$((${cs%.*} * 100 + 1${cs#*.} - 100))
 }
-me() { # mypid, mycs: who calls, also in a subshell
+me() { # mypid, mycs: who calls and when, also in a subshell
     set -- /proc/self/task/[1-9]*
     mypid=${1##*/}
     now
-    mycs=$((cs + clock_off))
+    mycs=$cs
 }
 ticks_of() { # PID: ticks
     { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 1
@@ -72,10 +77,14 @@ ticks_of() { # PID: ticks
     case $1 in Z | X) return 1 ;; esac
     ticks=${20}
 }
-alive() { ticks_of "$1" && [ "$ticks" -le "$2" ]; } # PID CS
+alive() { # PID CS
+    [ -n "$clock_off" ] || clock_check
+    ticks_of "$1" && [ "$ticks" -le $(($2 + clock_off)) ]
+}
 # In some containers the uptime is the container's and the start of a process the machine's.
-clock_off=0
+clock_off=
 clock_check() {
+    clock_off=0
     now
     if ticks_of self && [ "$ticks" -gt "$cs" ]; then
         clock_off=$((ticks - cs + 50))
@@ -107,11 +116,17 @@ cg_end() { # PID: ends everybody in $cg but PID; left: how many there were
         nap
     done
 }
-sweep() { # MARK: ends every process whose ANNEAL_RUN matches; swept: how many there were
-    swept=0 round=0
+sweep() { # MARK [PID...]: ends every process, or those of these, whose ANNEAL_RUN matches; swept: how many
+    swept=0 round=0 mark=$1
+    shift
     while :; do
-        found=$(grep -ls "ANNEAL_RUN=$1" /proc/[0-9]*/environ 2>/dev/null)
+        if [ $# -gt 0 ]; then
+            found=$(grep -ls "ANNEAL_RUN=$mark" "$@" 2>/dev/null)
+        else
+            found=$(grep -ls "ANNEAL_RUN=$mark" /proc/[0-9]*/environ 2>/dev/null)
+        fi
         [ -n "$found" ] || return 0
+        set -- # what it has started meanwhile is anywhere
         for p in $found; do
             p=${p#/proc/}
             kill -KILL "${p%/environ}" 2>/dev/null
@@ -120,6 +135,25 @@ sweep() { # MARK: ends every process whose ANNEAL_RUN matches; swept: how many t
         round=$((round + 1))
         [ $round -lt $((patience * 10)) ] || return 1
         nap
+    done
+}
+# Whether a program can have left something is told by the numbers of processes, which are given in
+# turn: what has begun since is above the last one of then, unless they have begun anew from below.
+newest() { read -r a b c d last_pid </proc/loadavg; }
+strangers() { # strangers: the environ files of all that have begun since newest_before and are not ours
+    known=' ' strangers='' more=$$
+    while [ -n "$more" ]; do
+        next=
+        for p in $more; do
+            known="$known$p " kids=
+            { read -r kids <"/proc/$p/task/$p/children" || [ -n "$kids" ]; } 2>/dev/null && next="$next $kids"
+        done
+        more=$next
+    done
+    for p in /proc/[0-9]*; do
+        p=${p#/proc/}
+        [ "$p" -gt "$newest_before" ] || continue
+        case $known in *" $p "*) ;; *) strangers="$strangers /proc/$p/environ" ;; esac
     done
 }
 
@@ -472,6 +506,16 @@ boot_ask() { # LIMIT COMMAND...: 75 in the boot that it is first asked in, for u
 tell() { # EVENT.  If it finds no space it is still told; a later attach will say `lost`, never `done`.
     printf 'anneal: %s\n' "$*" >>events
     printf 'anneal: %s\n' "$*" >&8
+    due="${due}anneal: $*
+"
+}
+tell_due() { # what is due to the session; a result stands behind the line that announces it
+    if [ -n "$result" ]; then
+        { exec 4<&- 7>&- 8>&- >&6; printf '%s' "$announced"; cat "k$result"; printf '%s' "$due"; } &
+    else
+        printf '%s' "$due" >&6
+    fi
+    due=
 }
 begin() { # N, in the process that becomes the program
     trap - HUP PIPE
@@ -500,7 +544,7 @@ step() { # N
         printf '%s %s\n' "$1" $((cs + limit * 100)) >deadline
     fi
     # Not in the background: there the shell would have it ignore INT and QUIT for good.
-    (begin "$1") <"$in" 3>"r$1" >&7 2>&1 4<&- 7>&- 8>&-
+    (begin "$1") <"$in" 3>"r$1" >&7 2>&1 4<&- 6>&- 7>&- 8>&-
     st=$?
     [ "$in" = /dev/null ] || : >"$in" # what it was given is nobody's business any more
     if read -r number pid begun <&4; then
@@ -516,13 +560,27 @@ step() { # N
     last_sweep "$1"
     printf '%s %s\n' "$nonce" "$1" >&7
     tell "end $1 $what $st $bytes $left $note"
+    if [ "$bytes" -gt 0 ]; then # the chain ends behind it
+        result=$1 announced=$due due=
+    elif [ -z "$why" ] && [ "$1" -lt "$last" ]; then
+        tell_due
+    fi
 }
 # Without a control group, whoever has left its process group is found by its environment: once a
 # chain, before its last end is told.
 last_sweep() { # N
     [ -z "$cg" ] || return
     [ -n "$why" ] || [ "$1" -ge "$last" ] || return
-    sweep "[0-9.]*@$chain" || note='something of it does not end'
+    strangers=
+    newest
+    now
+    # In two seconds no machine gives out all numbers.
+    if [ "$last_pid" -ge "$newest_before" ] && [ "$cs" -lt $((newest_cs + 200)) ]; then
+        strangers
+        [ -n "$strangers" ] || return
+    fi
+    # shellcheck disable=SC2086 # names of files
+    sweep "[0-9.]*@$chain" $strangers || note='something of it does not end'
     left=$((left + swept))
 }
 outcome() { # N: what, why, bytes, note
@@ -563,39 +621,47 @@ outcome() { # N: what, why, bytes, note
 watch() { # ends a step that has passed its limit, also when nobody is connected
     trap 'kill "$c" 2>/dev/null; exit 0' TERM
     cd "$root" || exit
-    c=
+    me
+    printf '%s %s\n' "$mypid" "$mycs" >"$dir/watcher"
     while :; do
+        over_in "$chain" && exit # who tells that ends us, but we may have begun just then
+        if [ -s "$dir/deadline" ] && read -r number at <"$dir/deadline"; then
+            now
+            if [ "$cs" -ge "$at" ] && ! ended_in "$chain" "$number"; then
+                echo limit >"$dir/stop.$number"
+                eval "run_end \"\$chain\" \"\$number\" \"\$g$number\""
+            fi
+        fi
         sleep "$watch_s" & c=$!
         wait "$c"
-        [ -s "$dir/deadline" ] || continue
-        read -r number at <"$dir/deadline" || continue
-        now
-        if [ "$cs" -ge "$at" ] && ! ended_in "$chain" "$number"; then
-            echo limit >"$dir/stop.$number"
-            eval "run_end \"\$chain\" \"\$number\" \"\$g$number\""
-        fi
+        director_alive "$chain" || exit
     done
 }
-direct() { # a pipe to the teller is its standard output: see run
-    me
-    director=$mypid
-    printf '%s %s %s\n' "$mypid" "$mycs" "$boot" >>director || return
-    exec 7<>log 8<>ev 5<log
+watcher_end() {
+    if [ -s watcher ] && read -r a b <watcher && alive "$a" "$b"; then
+        kill -TERM "$a" 2>/dev/null
+    fi
+}
+watcher_begin() { # in the directory of its chain, if it has limits to keep and nobody does
+    [ "$watch_s" -gt 0 ] || return
+    if ! [ -s watcher ] || ! read -r a b <watcher || ! alive "$a" "$b"; then
+        { exec </dev/null >/dev/null 2>&1 7>&- 9>&-; watch; } &
+    fi
+}
+direct() { # runs the steps; standard output and error are the session's
+    exec 7<>log 8<>ev 5<log 6>&2 </dev/null 2>/dev/null
     # Descriptors are closed by exec: for a function's own redirections a shell keeps copies.
-    { exec 9>&1 >&6 6>&- 7>&- 8>&-; forward; } &
-    echo # the teller may begin
-    exec 5<&- 6>&- >/dev/null
-    watcher=
-    if [ "$watch_s" -gt 0 ]; then
-        { exec 7>&- 8>&-; watch; } &
-        watcher=$!
+    { exec 6>&- 7>&- 8>&-; forward; } &
+    exec 5<&- >/dev/null
+    if [ "$watch_s" -gt 0 ] && [ "$watch_s" -le "$watch_soon" ]; then
+        { exec 6>&- 7>&- 8>&-; watch; } &
     fi
     cg_find "$chain"
     if [ -n "$cg" ]; then
         { { [ -d "$cg" ] || mkdir -p "$cg"; } && printf 0 >"$cg/cgroup.procs"; } 2>/dev/null || cg=
     fi
     exec 4<started
-    number=0 ends_why=$why why=
+    number=0 ends_why=$why why='' due='' result=''
     while [ -z "$why" ] && [ "$number" -lt "$last" ]; do
         at=$((number + 1))
         step $at
@@ -605,8 +671,9 @@ direct() { # a pipe to the teller is its standard output: see run
         why=$ends_why
         tell "$brk"
     fi
-    [ -n "$watcher" ] && kill -TERM "$watcher" 2>/dev/null
+    watcher_end
     tell "over ${why:-done} 0 -"
+    tell_due
 }
 
 # --- logger and teller -----------------------------------------------------------------------
@@ -678,7 +745,7 @@ events() { # all events of the chain to standard error, until it is over
         pass_file
         [ -n "$over" ] && return
         # No director has the FIFO open: it is about to be there, or it died without a word.
-        (cd "$root" && director_alive "$chain" && [ "$dir_pid" != $$ ]) || break
+        (cd "$root" && director_alive "$chain") || break
         nap
     done
     cd "$root" || return
@@ -702,7 +769,7 @@ verb_run() { # CHAIN [unpacked]
             verb_attach "$1"
             return
         fi
-        (cd chains && tar -xmf -) >&2 || {
+        (cd .. && tar -xmf -) >&2 || {
             rm -rf "chains/${1:?}"
             die "the chain could not be unpacked in $root"
         }
@@ -711,16 +778,23 @@ verb_run() { # CHAIN [unpacked]
         rm -rf "chains/${1:?}"
         die "the chain did not arrive whole"
     }
-    setsid=$(command -v setsid) || die "there is no program setsid"
+    setsid='' IFS=:
+    for p in $PATH; do
+        [ -x "$p/setsid" ] && setsid=$p/setsid && break
+    done
+    unset IFS
+    [ -n "$setsid" ] || die "there is no program setsid"
     me
     { printf '%s %s %s\n' "$mypid" "$mycs" "$boot" >"$dir/director" && : >"$dir/started"; } || {
         rm -rf "$dir"
         die "no space in $root"
     }
+    now
     if ! [ -e born ]; then
-        now
         { printf '%s %s\n' "$cs" "$boot" >born; } 2>/dev/null
     fi
+    newest
+    newest_before=$last_pid newest_cs=$cs
     number=0 last=$steps why='' brk=''
     while [ "$number" -lt "$last" ]; do
         number=$((number + 1))
@@ -735,16 +809,8 @@ verb_run() { # CHAIN [unpacked]
         return
     fi
     cd "$dir" || exit
-    # A pipeline, since a background job would ignore INT and QUIT, and so would the programs.  The
-    # pipe carries one empty line when the FIFOs are open, and ends when the logger has ended.
-    exec 6>&1
-    { exec </dev/null 2>/dev/null; direct; } | {
-        exec >/dev/null 6>&-
-        read -r line
-        events
-        read -r line
-    }
-    return 0
+    director=$mypid
+    direct
 }
 verb_attach() { # CHAIN
     if ! [ -d "chains/$1" ] || ! enter "$1"; then
@@ -781,9 +847,17 @@ verb_attach() { # CHAIN
     exec 7<>log 5<log
     { exec 7>&- 9>&- 2>/dev/null; forward; } & logger=$!
     exec 5<&- 7>&-
+    watcher_begin
     unlock
     events >/dev/null
     wait "$logger"
+}
+verb_watch() { # CHAIN
+    if enter "$1" && lock && cd "$dir"; then
+        watcher_begin
+        unlock
+    fi
+    say 'watch done'
 }
 verb_stop() { # TASK ATTEMPT GRACE
     if ! [ -e "records/$1" ] || ! record_read "$1" || [ "$ra" != "$2" ] || [ "$rb" != "$boot" ]; then
@@ -885,8 +959,7 @@ cd "$root" || die "there is no $root"
 read -r boot </proc/sys/kernel/random/boot_id || die "this machine does not tell its boot"
 boot=${ANNEAL_BOOT-$boot}
 case $verb in
-run | attach | stop | ack | held | facts)
-    clock_check
+run | attach | watch | stop | ack | held | facts)
     "verb_$verb" "$@"
     ;;
 *) die "there is no verb $verb" ;;

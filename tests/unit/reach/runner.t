@@ -10,7 +10,7 @@ for fd in /proc/$$/fd/*; do # whatever we were started with: programs must not h
 done
 tool=$1
 work=$(mktemp -d /tmp/anneal-runner.XXXXXX) # where another user can get to, too
-root=$work/root
+root=$work/root/anneal
 points=0 failures=0
 path=$PATH
 case $2 in
@@ -68,7 +68,7 @@ fresh() {
     "$tool" runner >"$root/runner"
 }
 pack() { "$tool" pack "$@" >"$work/tar.$1"; }
-run() { node run "$1" <"$work/tar.$1" >"$work/out.$1" 2>"$work/err.$1"; } # CHAIN, packed before
+run() { node run "$1" <"$work/tar.$1" 2>&1 >"$work/out.$1" | cat >"$work/err.$1"; } # CHAIN, packed before; to the end of its events
 chain() { pack "$@" && run "$1"; }                                    # CHAIN OPTION...
 start() { run "$1" & children="$children $!"; eval "pid_$1=$!"; }
 events() { cat "$work/err.$1"; }
@@ -188,23 +188,22 @@ next; chain "$c" -t 7400 -o 100000 -x "echo x >>$work/count7400"
 is "$(end_of "$c" 1)" "held - 0 0 $last" 'and has one then'
 is "$(wc -l <"$work/count7400")" 1 'it ran once'
 
-# --- a session that dies ---------------------------------------------------------------------------
+# --- a connection that breaks ---------------------------------------------------------------------------
 meet cut
 mkfifo "$work/conn"
 next; pack "$c" -t 80 -x "echo before; $(here cut); echo lost; $(here cut); echo after; echo '{\"r\":1}' >&3" -t 81 -x :
 exec 8<>"$work/conn"
 head -n 2 <"$work/conn" >"$work/got" & reader=$!
-node run "$c" <"$work/tar.$c" >"$work/conn" 2>/dev/null 8>&- & pid=$!
+node run "$c" <"$work/tar.$c" >"$work/conn" 2> >(head -n 1 >/dev/null) 8>&- & pid=$!
 exec 8>&-
 wait_here cut; ok $? 'a program runs'
 wait $reader
-kill -KILL "$(head -n 1 "$root/chains/$c/director" | cut -d' ' -f1)"
-wait $pid 2>/dev/null
 let_go cut
 wait_here cut
 until_true 20 test -s "$root/chains/$c/spool"; ok $? 'its log is kept from the first write that fails'
 let_go cut
-until_true 20 grep -q over "$root/chains/$c/events"; ok $? 'the chain goes on when its session was killed'
+until_true 20 grep -q over "$root/chains/$c/events"; ok $? 'the chain goes on when its connection is gone'
+wait $pid; ok $? 'to its end'
 node attach "$c" >"$work/out.a" 2>"$work/err.a"
 is "$(end_of a 1)" 'done 0 8 0 -' 'attach tells the end'
 is "$(sed -n '/end 1/{n;p;}' "$work/err.a")" '{"r":1}' 'and the result'
@@ -260,6 +259,29 @@ is "$(events "$c" | tail -n 1)" 'anneal: over stopped 0 -' 'and ends the chain t
 [ ! -e "$work/ran91" ] && [ ! -e "$work/ran93" ]; ok $? 'neither queued step ran'
 next; chain "$c" -t 95 -l 1 -g 1 -x 'sleep 1000'
 has "$(end_of "$c" 1)" 'limit 143 0' 'the node itself ends a step that passes its limit'
+watcher() { read -r watcher _ <"$root/chains/$1/watcher" && kill -0 "$watcher"; } # CHAIN: sets watcher
+unwatched() { ! kill -0 "$watcher" 2>/dev/null; }
+meet long
+next; pack "$c" -t 96 -l 100 -x "$(here long)"
+start "$c"
+wait_here long
+! watcher "$c" 2>/dev/null; ok $? 'a limit that is far away is not watched at first'
+is "$(node watch "$c" 2>&1)" 'anneal: watch done' 'until that is asked for'
+until_true 10 watcher "$c"; ok $? 'then it is'
+first=$watcher
+node watch "$c" 2>/dev/null; watcher "$c"
+is "$watcher" "$first" 'once'
+let_go long
+wait $!
+until_true 10 unwatched; ok $? 'and no longer than the chain lasts'
+next; pack "$c" -t 97 -l 100 -g 1 -x "sleep 1000"
+start "$c"; before=$!
+until_true 20 [ -s "$root/chains/$c/deadline" ]
+echo 1 0 >"$root/chains/$c/deadline"
+node watch "$c" 2>/dev/null
+wait $before
+has "$(end_of "$c" 1)" 'limit 143 0' 'a limit that has passed meanwhile is kept'
+is "$(node watch 00000000000000fd 2>&1)" 'anneal: watch done' 'a chain that is not there is not watched'
 
 # --- nothing survives ----------------------------------------------------------------------------------
 hidden="(trap '' HUP TERM; setsid sh -c 'echo \$\$ >$work/pid; exec sleep 1000' </dev/null >/dev/null 2>&1 3>&- &) ; until [ -s $work/pid ]; do sleep 0.01; done"
@@ -270,6 +292,12 @@ for cgroups in '' ANNEAL_CGROUPS=; do
     next; chain "$c" -t $((20000 + id)) -x "$hidden"
     has "$(end_of "$c" 1)" 'done 0 0 1 -' "what a program leaves behind is counted$with"
     until_true 10 gone; ok $? "and ended$with"
+    if [ -n "$cgroups" ]; then
+        rm -f "$work/pid"
+        next; chain "$c" -t $((20000 + id)) -x "$hidden; sleep 2.1"
+        has "$(end_of "$c" 1)" 'done 0 0 1 -' "also after a longer time$with"
+        until_true 10 gone; ok $? "ended, too$with"
+    fi
     rm -f "$work/pid"; meet "old$id"; old=$id
     next; pack "$c" -t $((300 + old)) -g 1 -x "$hidden; trap '' TERM; $(here "old$old"); read x <$work/go.old$old"
     start "$c"; before=$!
@@ -281,9 +309,9 @@ for cgroups in '' ANNEAL_CGROUPS=; do
     next; pack "$c" -t $((400 + old)) -x "$hidden; $(here "dead$old")"
     start "$c"; before=$!
     wait_here "dead$old"
-    kill -KILL "$(tail -n 1 "$root/chains/$c/director" | cut -d' ' -f1)"
+    kill -KILL "$(cut -d' ' -f1 "$root/chains/$c/director")"
     wait $before
-    is "$(events "$c" | tail -n 1)" 'anneal: over lost 0 who ran it is gone' "a director that is killed: lost$with"
+    is "$(node attach "$c" 2>&1 >/dev/null | tail -n 1)" 'anneal: over lost 0 who ran it is gone' "a director that is killed: lost$with"
     until_true 10 gone; ok $? "and its programs are ended$with"
     next; chain "$c" -t $((400 + old)) -x :
     has "$(end_of "$c" 1)" 'lost - 0 0' "asked for again it is lost$with"
@@ -377,10 +405,10 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
     next; "$tool" full "$c" -t 811 -x 'echo $HOME' >"$work/tar.$c"
     timeout -s KILL 60 "${as[@]}" env -i HOME="$work/home" SECRET=x /bin/sh -c "$("$tool" command "$c")" <"$work/tar.$c" >"$work/out.$c" 2>"$work/err.$c"
     is "$(end_of "$c" 1) $(sed -n 2p "$work/out.$c")" "done 0 0 0 - $work/home" 'a node without a runner gets it with the chain, below HOME'
-    is "$(stat -c '%a %u' "$work/home/.anneal"/*/chains)" '700 65534' 'where nobody else can look'
+    is "$(stat -c '%a %u' "$work/home/.anneal"/*/anneal/chains)" '700 65534' 'where nobody else can look'
     next; "$tool" full "$c" -t 812 -x 'env | grep -v ^ANNEAL_ | cut -d= -f1 | sort | tr "\n" " "' >"$work/tar.$c"
     command=$("$tool" command "$c")
-    timeout -s KILL 60 "${as[@]}" env -i HOME="$work/home" PATH="$PATH" TZ='a b' SECRET='it'\''s R=1 w IFS PATH= $(id) * r HOME' R=1 w=2 \
+    timeout -s KILL 60 "${as[@]}" env -i HOME="$work/home" PATH="$PATH" TZ='a b' SECRET='it'\''s R=1 w IFS PATH= $(id) * r HOME' R=1 r=1 P=1 d=1 w=2 \
         'BASH_FUNC_cat%%=() { echo no; }' LC_ALL=C 'TWO=1
 LINES=2' IFS=x A.B=c /bin/sh -c "${command/\/bin\/sh -c/${sh[*]} -c}" <"$work/tar.$c" >"$work/out.$c" 2>"$work/err.$c"
     is "$(end_of "$c" 1) $(sed -n 2p "$work/out.$c")" "done 0 0 0 - HOME LANG PATH PWD TZ $nonce 1" \

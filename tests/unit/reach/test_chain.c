@@ -139,7 +139,7 @@ static void test_runner_gone(struct seen *s)
 {
     struct reach_step one = script(10, "echo back");
     char path[600], hex[33];
-    snprintf(path, sizeof path, "%s/runner.%s", s->options.root, reach_runner_digest(hex));
+    snprintf(path, sizeof path, "%s/anneal/runner.%s", s->options.root, reach_runner_digest(hex));
     is_int(unlink(path), 0, "the runner is removed");
     follow(s, &one, 1);
     is_text(buf_str(&s->ends).s, "0=done 0 [] ;", "it is sent again, and the chain runs");

@@ -66,13 +66,13 @@ static void test_bytes(void)
     reach_pack(&s, 1, &name, false, &two, &e);
     ok(str_eq(buf_str(&one), buf_str(&two)), "twice the same bytes");
     is_int(one.len % 512, 0, "in whole blocks");
-    is_text(one.data, "00000000000000c1/", "the first member is the directory");
+    is_text(one.data, "anneal/records/", "the first member is the directory of records");
     ok(!memcmp(one.data + 100, "0000700\0", 8) && one.data[156] == '5' &&
            !memcmp(one.data + 257, "ustar\00000", 8) && !memcmp(one.data + 148, "0", 1),
        "with mode, type and magic where they belong");
-    is_text(one.data + 512, "00000000000000c1/chain", "then the code");
-    ok(strstr(one.data + 1024, "\ncd '/' || exit 126\n") &&
-           strstr(one.data + 1024, "exec \"$setsid\" 'true'\n"),
+    is_text(one.data + 1024, "anneal/chains/00000000000000c1/chain", "then the code");
+    ok(strstr(one.data + 1536, "\ncd '/' || exit 126\n") &&
+           strstr(one.data + 1536, "exec \"$setsid\" 'true'\n"),
        "which says what to run");
     struct buf runner = {0};
     size_t skip = reach_pack_runner(&runner, &name);
@@ -105,19 +105,20 @@ static void test_tar_reads(void)
         size_t n;
     } files[] = {{"s1", 256}, {"i1", 255}, {"f2.1", 256}, {"go", 0}};
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
-        snprintf(path, sizeof path, "%s/%s/%s", dir, name.chain, files[i].file);
+        snprintf(path, sizeof path, "%s/anneal/chains/%s/%s", dir, name.chain, files[i].file);
         buf_clear(&got);
         int rc = fs_read(path, 4096, &got, &e);
         ok(rc == 0 && got.len == files[i].n && !memcmp(buf_str(&got).s, all, got.len),
            "%s holds its %zu bytes", files[i].file, files[i].n);
     }
     char hex[33];
-    snprintf(path, sizeof path, "%s/%s/runner.%s", dir, name.chain, reach_runner_digest(hex));
+    snprintf(path, sizeof path, "%s/anneal/chains/%s/runner.%s", dir, name.chain,
+             reach_runner_digest(hex));
     buf_clear(&got);
     ok(fs_read(path, 1 << 20, &got, &e) == 0 && str_eq(buf_str(&got), reach_runner_text()),
        "and the runner is itself");
     struct stat st;
-    snprintf(path, sizeof path, "%s/%s/log", dir, name.chain);
+    snprintf(path, sizeof path, "%s/anneal/chains/%s/log", dir, name.chain);
     ok(stat(path, &st) == 0 && S_ISFIFO(st.st_mode) && (st.st_mode & 0777) == 0600,
        "the log is a FIFO of mode 0600");
     buf_done(&got);
