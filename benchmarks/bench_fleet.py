@@ -23,6 +23,8 @@ from figures import end, figure, seen
 BUILD, WORK, FLEET = (pathlib.Path(a).resolve() for a in sys.argv[1:4])
 BIN = BUILD / "bin"
 ROUNDS, TASKS = 3, 20
+FILES, FILE_BYTES = 200, 8192
+CONNECTIONS = 1000
 KEX = "curve25519-sha256"
 
 
@@ -84,7 +86,7 @@ def tree_cpu(pid):
 
 
 class Server:
-    """A server with its worker, as the controller."""
+    """A server, with its worker unless a setting says otherwise, as the controller."""
 
     def __init__(self, fleet, name, *settings):
         self.fleet, self.data = fleet, WORK / f"data-{name}"
@@ -108,14 +110,18 @@ class Server:
                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         return json.loads(out.stdout) if out.stdout.strip() else None
 
-    def prepare(self, catalog):
+    def prepare(self, catalog, nodes=0):
+        """A catalog and the hosts as nodes; more nodes than hosts are several names of each."""
         where = WORK / "catalog" / "bench"
         shutil.rmtree(where.parent, ignore_errors=True)
         where.mkdir(parents=True)
         (where / "barclamp.yaml").write_text(json.dumps(catalog))
         self.anneal("-q", "catalog", "load", str(where.parent))
-        for name in self.fleet.names:
-            self.anneal("-q", "node", "add", f"{name}.t", "--address", self.fleet.address(name), "--alive", "alive")
+        hosts = self.fleet.names
+        for i in range(nodes or len(hosts)):
+            name, again = hosts[i % len(hosts)], i // len(hosts)
+            self.anneal("-q", "node", "add", f"{name}{'-' + str(again) if again else ''}.t", "--address", self.fleet.address(name),
+                        "--alive", "alive")
 
     def bind(self, role):
         """Wall and CPU from the request to the end of the operation, the request's own process included."""
@@ -246,7 +252,117 @@ def upload(fleet):
     figure(f"fleet.{fleet.n}.upload", best["anneal"][0] / other, "<=", 1, "of the best peer", f"{other:.2f} s")
 
 
-PARTS = {"twenty": sequential, "one": one_command, "upload": upload}
+def bytes_sent(fleet):
+    """By the controller to all hosts together, so far."""
+    out = fleet.enter("cat", "/sys/class/net/br77/statistics/tx_bytes", check=True, stdout=subprocess.PIPE).stdout
+    return int(out)
+
+
+def chains(fleet):
+    """Which chains each host knows of: every chain is one message to it, and so a round trip."""
+    found = {}
+    for name in fleet.names:
+        init = (fleet.dir / "hosts.d" / name / "init.pid").read_text().strip()
+        found[name] = set(os.listdir(f"/proc/{init}/root/run/anneal/chains"))
+    return found
+
+
+def unchanged(fleet):
+    """A tree of files that is as it should be: asked for again, over connections that stand."""
+    tree = fleet.dir / "tree"
+    tree.mkdir()
+    for i in range(FILES):
+        (tree / f"f{i:03}").write_bytes(os.urandom(FILE_BYTES))
+    catalog = {"barclamp": "bench", "version": "1", "roles": [
+        role("tree", [{"name": "copy", "params": {"files": [{"src": str(tree), "dst": "/srv/tree"}]}}], "copy_files")]}
+    mux = " ".join(w for w in fleet.mux if w != "-n")
+    peer = xargs(fleet, f"rsync -a -e '{mux}' {tree}/ {{}}:/srv/peer/")
+    server = Server(fleet, "tree")
+    server.prepare(catalog)
+    seen(f"fleet.{fleet.n}.tree.first", server.bind("tree")[0], "s")
+    peer()
+    best, other, trips, sent = [], [], 0, 0
+    for _ in range(ROUNDS):
+        before, bytes_before = chains(fleet), bytes_sent(fleet)
+        best.append(timed(lambda: server.anneal("-q", "role", "rerun", "tree", "--wait=600s"))[0])
+        sent = max(sent, bytes_sent(fleet) - bytes_before)
+        trips = max(trips, max(len(now - before[name]) for name, now in chains(fleet).items()))
+        other.append(timed(peer)[0])
+    server.stop()
+    fleet.cold()
+    name = f"fleet.{fleet.n}.unchanged"
+    seen(f"{name}.anneal", min(best), "s")
+    figure(f"{name}.trips", trips, "<=", 1, "a host")
+    figure(f"{name}.sent", sent / fleet.n / (FILES * FILE_BYTES), "<=", 0.03, "of the contents", f"{sent / fleet.n / 1024:.1f} kB a host")
+    figure(f"{name}.rsync", min(best) / min(other), "<=", 1, "of rsync", f"rsync over multiplexed ssh: {min(other):.2f} s")
+
+
+class Worker:
+    """anneal-worker as a program of its own, with the server's own worker switched off."""
+
+    def __init__(self, fleet, transport):
+        self.fleet = fleet
+        self.server = Server(fleet, f"conn-{transport}", "--set", "worker_enabled=false")
+        state = WORK / f"worker-{transport}"
+        shutil.rmtree(state, ignore_errors=True)
+        words = [FLEET, "enter", BIN / "anneal-worker", "--state", state, "--name", "bench"]
+        token = subprocess.run([FLEET, "enter", BIN / "anneal", "worker", "token", "--name", "bench"], env=self.server.env, check=True,
+                               stdout=subprocess.PIPE).stdout
+        subprocess.run([*words, "--join-file", "-", "--join-only"], input=token, env=fleet.env, check=True, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            [*words, "--set", f"ssh_identity={fleet.dir}/key", "--set", f"ssh_kex={KEX}", "--set", f"ssh_transport={transport}",
+             "--set", "capacity=1000", "--set", "ssh_idle=10m"], env=fleet.env, stderr=subprocess.DEVNULL)
+
+    def pids(self):
+        """Of the worker and everything that it has started."""
+        found, todo = [], [self.process.pid]
+        while todo:
+            at = todo.pop()
+            found.append(at)
+            for task in pathlib.Path(f"/proc/{at}/task").iterdir():
+                todo += [int(c) for c in (task / "children").read_text().split()]
+        return found
+
+    def pss(self):
+        return sum(int(re.search(r"^Pss:\s+(\d+)", pathlib.Path(f"/proc/{p}/smaps_rollup").read_text(), re.M).group(1))
+                   for p in self.pids()) / 1024
+
+    def connections(self):
+        mine = set()
+        for pid in self.pids():
+            for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+                try:
+                    mine.add(os.readlink(fd))
+                except OSError:
+                    pass
+        table = pathlib.Path(f"/proc/{self.process.pid}/net/tcp").read_text().splitlines()[1:]
+        rows = [line.split() for line in table]
+        return sum(r[3] == "01" and r[2].endswith(":0016") and f"socket:[{r[9]}]" in mine for r in rows)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+        self.server.stop()
+
+
+def connections(fleet):
+    """Memory of a worker that has a thousand connections, all of which have just run something."""
+    for transport, bar in (("libssh", 90), ("openssh", None)):
+        worker = Worker(fleet, transport)
+        worker.server.prepare(CATALOG, CONNECTIONS)
+        worker.server.bind("one")
+        stand, pss = worker.connections(), worker.pss()
+        worker.stop()
+        if stand != CONNECTIONS:
+            sys.exit(f"bench: {stand} of {CONNECTIONS} connections stand")
+        name = f"fleet.connections.{transport}"
+        if bar:
+            figure(name, pss, "<=", bar, "MB by PSS", f"{CONNECTIONS} connections, worker and children")
+        else:
+            seen(name, pss, f"MB by PSS, {CONNECTIONS} connections, worker and masters")
+
+
+PARTS = {"twenty": sequential, "one": one_command, "upload": upload, "unchanged": unchanged, "connections": connections}
 
 
 def main():

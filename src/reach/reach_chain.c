@@ -293,8 +293,8 @@ static void on_long_run(void *arg)
 {
     struct reach_chain *c = arg;
     struct err e;
-    if (!c->watch && reach_watch(c->spec.link, &c->spec.options, c->chain, on_watched, c, &c->watch,
-                                 &e) < 0)
+    if (!c->watch &&
+        reach_watch(c->spec.link, &c->spec.options, c->chain, on_watched, c, &c->watch, &e) < 0)
         c->watch = NULL;
 }
 

@@ -216,18 +216,29 @@ static void put_program(struct buf *b, const struct reach_step *s, size_t number
 
 static void put_puts(struct buf *b, const struct reach_step *s, size_t number)
 {
+    struct reach_group g = {0};
     buf_puts(b, "puts=0 changed=0\n");
-    for (size_t i = 0; i < s->puts_n; i++) {
-        const struct reach_put *p = &s->puts[i];
-        buf_printf(b, "put f%zu.%zu", number, i + 1);
-        put_word(b, p->path);
+    while (reach_group_next(s, &g)) {
+        const struct reach_put *p = &s->puts[g.first];
+        if (g.n == 1) {
+            buf_printf(b, "put f%zu.%zu", number, g.first + 1);
+            put_word(b, p->path);
+        } else {
+            SCOPED_BUF(directory);
+            buf_put(&directory, p->path, reach_group_directory(p));
+            buf_printf(b, "put_group p%zu.%zu", number, g.first + 1);
+            put_word(b, directory.len ? directory.data : "/");
+        }
         buf_printf(b, " %o", p->mode);
         put_word(b, p->owner ? p->owner : "");
         put_word(b, p->group ? p->group : "");
         if (p->dir_mode)
-            buf_printf(b, " %03o\n", p->dir_mode);
+            buf_printf(b, " %03o", p->dir_mode);
         else
-            buf_puts(b, " ''\n");
+            buf_puts(b, " ''");
+        for (size_t i = g.first; g.n > 1 && i < g.first + g.n; i++)
+            put_word(b, reach_group_name(&s->puts[i]));
+        buf_putc(b, '\n');
     }
     buf_printf(b, "put_end %zu\n", number);
 }

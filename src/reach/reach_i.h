@@ -16,6 +16,15 @@ void reach_code_write(struct buf *b, const struct reach_step *steps, size_t n,
 /* text as one word of a shell, whatever bytes but NUL are in it */
 void reach_code_quote(struct buf *b, const char *text);
 
+/* reach_group.c: runs of files of a step; begin with {0}.  Each is of one file, or of several that
+ * go into one directory in the same way, with short names that differ. */
+struct reach_group {
+    size_t first, n;
+};
+bool reach_group_next(const struct reach_step *s, struct reach_group *g);
+const char *reach_group_name(const struct reach_put *p); /* its name in its directory */
+size_t reach_group_directory(const struct reach_put *p); /* bytes of its path, without the slash */
+
 /* reach_pack.c: the runner as a member, for which an archive can be sent without it; its bytes */
 size_t reach_pack_runner(struct buf *b, const struct reach_name *name);
 void reach_pack_end(struct buf *b);

@@ -51,7 +51,9 @@ static void head_put(struct buf *b, const char *path, char type, size_t size)
 {
     struct ustar h = {.type = type, .magic = "ustar", .version = {'0', '0'}};
     unsigned sum = 0;
-    snprintf(h.name, sizeof h.name, "%s", path);
+    size_t n = strlen(path);
+    assert(n < sizeof h.name); /* all names are ours, or short (reach_group.c) */
+    memcpy(h.name, path, n);
     snprintf(h.mode, sizeof h.mode, "%07o", type == TAR_DIRECTORY ? 0700 : 0600);
     snprintf(h.uid, sizeof h.uid, "%07o", 0);
     snprintf(h.gid, sizeof h.gid, "%07o", 0);
@@ -66,7 +68,7 @@ static void head_put(struct buf *b, const char *path, char type, size_t size)
 
 static void member_head(struct buf *b, const char *chain, const char *name, char type, size_t size)
 {
-    char path[100];
+    char path[160];
     snprintf(path, sizeof path, "anneal/chains/%s/%s", chain, name);
     head_put(b, path, type, size);
 }
@@ -96,7 +98,8 @@ void reach_pack_end(struct buf *b)
 
 static void pack_step(struct buf *b, const struct reach_step *s, size_t k, const char *chain)
 {
-    char name[48];
+    char name[96];
+    struct reach_group g = {0};
     if (s->kind == REACH_SCRIPT) {
         snprintf(name, sizeof name, "s%zu", k);
         member(b, chain, name, s->script);
@@ -105,10 +108,15 @@ static void pack_step(struct buf *b, const struct reach_step *s, size_t k, const
         snprintf(name, sizeof name, "i%zu", k);
         member(b, chain, name, s->input);
     }
-    for (size_t i = 0; i < s->puts_n; i++) {
-        snprintf(name, sizeof name, "f%zu.%zu", k, i + 1);
-        member(b, chain, name, s->puts[i].content);
-    }
+    while (reach_group_next(s, &g))
+        for (size_t i = g.first; i < g.first + g.n; i++) {
+            if (g.n == 1)
+                snprintf(name, sizeof name, "f%zu.%zu", k, i + 1);
+            else
+                snprintf(name, sizeof name, "p%zu.%zu/%s", k, g.first + 1,
+                         reach_group_name(&s->puts[i]));
+            member(b, chain, name, s->puts[i].content);
+        }
 }
 
 /* Saturates: nothing near the limit is ever packed. */

@@ -170,10 +170,7 @@ put() { # FILE PATH MODE OWNER GROUP DIR_MODE; an empty OWNER, GROUP: as it come
         exit 1
     fi
     put_dir=${2%/*}
-    if [ -n "$6" ] && [ -n "$put_dir" ] && [ ! -d "$put_dir" ]; then
-        umask $((777 - $6))
-        mkdir -p "$put_dir" || exit 1
-    fi
+    put_parents "$6"
     if [ -f "$2" ] && [ ! -L "$2" ] && cmp -s "$1" "$2"; then
         # shellcheck disable=SC2046 # words
         set -- "$@" $(stat -c '%a %U %u %G %g' "$2")
@@ -198,6 +195,12 @@ put() { # FILE PATH MODE OWNER GROUP DIR_MODE; an empty OWNER, GROUP: as it come
     rm -f "$put_new"
     echo "$2 could not be written"
     exit 1
+}
+put_parents() { # DIR_MODE: put_dir is there, if it may be made
+    if [ -n "$1" ] && [ -n "$put_dir" ] && [ ! -d "$put_dir" ]; then
+        umask $((777 - $1))
+        mkdir -p "$put_dir" || exit 1
+    fi
 }
 put_end() { # N
     if [ "$changed" = 0 ]; then
@@ -457,7 +460,7 @@ rest() {
     # shellcheck disable=SC1090 # this file
     . "$runner"
 }
-for f in alive boot_ask boot_due boot_note boot_read contest known_for lock sum sweep unlock verb_attach watch; do
+for f in alive boot_ask boot_due boot_note boot_read contest known_for lock put_group sum sweep unlock verb_attach watch; do
     eval "$f() { rest; $f \"\$@\"; }"
 done
 

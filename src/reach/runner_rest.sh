@@ -207,10 +207,34 @@ contest() { # N, under the lock: the table of RFC 09, section 5
 }
 
 # --- steps that are no programs ---------------------------------------------------------------
+put_group() { # FROM DIR MODE OWNER GROUP DIR_MODE NAME...: several that differ from what is there
+    put_from=$dir/$1 put_dir=$2 put_mode=$3 put_who=$4${5:+:$5}
+    put_parents "$6"
+    shift 6
+    for name; do
+        if [ -d "$put_dir/$name" ] && [ ! -L "$put_dir/$name" ]; then
+            echo "$put_dir/$name is a directory"
+            exit 1
+        fi
+    done
+    put_new=${put_dir%/}/.anneal.$chain
+    umask 077
+    if cp -R "$put_from" "$put_new" && cd "$put_new" && { [ -z "$put_who" ] || chown -- "$put_who" "$@"; } &&
+        chmod -- "$put_mode" "$@" && { sync -- "$@" 2>/dev/null || sync; } && mv -f -- "$@" ..; then
+        cd "$dir" && rmdir "$put_new"
+        puts=$((puts + $#)) changed=$((changed + $#))
+        return
+    fi
+    cd "$dir" && rm -rf "$put_new"
+    echo "files in $put_dir could not be written"
+    exit 1
+}
 sum() { # PATH...: on descriptor 3 a letter a path, a line of stat for f and d, a digest for f
+    dirs=0 others=0
     for path; do
         if [ -L "$path" ]; then
             echo l
+            others=$((others + 1))
         elif [ -f "$path" ]; then
             [ -r "$path" ] || {
                 echo "$path cannot be read" >&2
@@ -219,19 +243,23 @@ sum() { # PATH...: on descriptor 3 a letter a path, a line of stat for f and d, 
             echo f
         elif [ -d "$path" ]; then
             echo d
+            dirs=$((dirs + 1))
         elif [ -e "$path" ]; then
             echo o
+            others=$((others + 1))
         else
             echo -
+            others=$((others + 1))
         fi
     done >&3
-    for path; do # the same list, without what is neither; twice as long for a moment
+    # The same list without what is neither; in turn, each time a copy of it, so only if need be.
+    [ $others = 0 ] || for path; do
         shift
         [ ! -L "$path" ] && { [ -f "$path" ] || [ -d "$path" ]; } && set -- "$@" "$path"
     done
     [ $# = 0 ] && exit
     stat -c '%a %U %u %G %g %s' -- "$@" >&3 || exit 1
-    for path; do
+    [ $dirs = 0 ] || for path; do
         shift
         [ -f "$path" ] && set -- "$@" "$path"
     done

@@ -10,6 +10,7 @@
  *   -e NAME=VALUE -c CWD
  *   -x SCRIPT      a script          -p WORD,WORD   a program
  *   -u PATH=TEXT   a file to put, mode 0644, directories 0755    -m PATH,PATH   paths to sum
+ *   -U PATH=TEXT   the same, and there are more
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
@@ -20,11 +21,11 @@
 #include "base/alloc.h"
 #include "reach/reach_i.h"
 
-enum { ENV_MAX = 16, WORDS_MAX = 64 };
+enum { ENV_MAX = 16, WORDS_MAX = 64, PUTS_MAX = 16 };
 struct made {
     struct reach_variable env[ENV_MAX];
     const char *words[WORDS_MAX];
-    struct reach_put put;
+    struct reach_put puts[PUTS_MAX];
 };
 
 static uint32_t number(const char *text)
@@ -71,14 +72,14 @@ static bool option(int c, struct reach_step *s, struct made *m)
         s->kind = REACH_ARGV;
         s->argv = split(m->words, optarg, &n);
         return true;
+    case 'U':
     case 'u':
         *eq = '\0';
-        m->put = (struct reach_put){
+        m->puts[s->puts_n++] = (struct reach_put){
             .path = optarg, .content = str_of(eq + 1), .mode = 0644, .dir_mode = 0755};
         s->kind = REACH_PUT;
-        s->puts = &m->put;
-        s->puts_n = 1;
-        return true;
+        s->puts = m->puts;
+        return c == 'u';
     case 'm':
         s->kind = REACH_SUM;
         s->paths = split(m->words, optarg, &s->paths_n);
@@ -109,7 +110,7 @@ int main(int argc, char **argv)
     memcpy(name.chain, argv[2], sizeof name.chain);
     optind = 3;
     steps[0] = (struct reach_step){.run = {.attempt = 1}, .umask_bits = 022};
-    for (int c; (c = getopt(argc, argv, "t:a:f:k:s:g:l:o:i:e:c:x:p:u:m:")) != -1;) {
+    for (int c; (c = getopt(argc, argv, "t:a:f:k:s:g:l:o:i:e:c:x:p:U:u:m:")) != -1;) {
         if (n < REACH_STEPS_MAX && option(c, &steps[n], &made[n]))
             steps[++n] = (struct reach_step){.run = {.attempt = 1}, .umask_bits = 022};
     }

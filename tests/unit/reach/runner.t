@@ -379,6 +379,20 @@ run "$c"
 has "$(cat "$work/err.$c")" 'over error 0 the chain did not arrive whole' 'nor one that was cut between two members'
 [ ! -e "$work/ran701" ]; ok $? 'and nothing of it runs'
 
+# --- several files at once -------------------------------------------------------------------------------
+many=$work/many
+mkdir -p "$many/target"; ln -s target "$many/link"; echo old >"$many/-f"
+next; chain "$c" -t 720 -U "$many/new/a b=1" -U "$many/new/it's=2" -U "$many/new/.dot=3" -U "$many/-f=4" -U "$many/link=5" -u "$many/\$x*=6"
+is "$(end_of "$c" 1)" 'done 0 0 0 changed 6 of 6' 'files of two directories, three and three'
+is "$(cd "$many" && cat 'new/a b' "new/it's" new/.dot ./-f link "\$x*")" 123456 'have the texts that they should have'
+is "$(cd "$many" && stat -c '%a %F' new 'new/a b' ./-f link | xargs)" '755 directory 644 regular file 644 regular file 644 regular file' 'and modes; a link is replaced, not followed'
+is "$(find "$many" -name '.anneal*'; ls -A "$many/target")" '' 'nothing else is there'
+mkdir "$many/a"
+next; chain "$c" -t 721 -U "$many/x=1" -U "$many/a=1" -u "$many/y=1"
+is "$(end_of "$c" 1)" 'done 1 0 0 -' 'no file takes the place of a directory'
+has "$(cat "$work/out.$c")" "$many/a is a directory" 'and the log says so'
+[ ! -e "$many/x" ]; ok $? 'none of them was put'
+
 # --- no space, another user ---------------------------------------------------------------------------------
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
     next; pack "$c" -t 800 -x "head -c 10485760 /dev/zero >$root/fill; echo '{\"a\":1}' >&3; true" -t 801 -x "echo >$work/ran801"

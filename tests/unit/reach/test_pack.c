@@ -219,11 +219,49 @@ static void test_sums(void)
     is_int(reach_sums_parse(&mem, buf_str(&b), 4, &s, &e), -ERR_SYNTAX, "another number too");
 }
 
+/* Which files go together: lengths of the runs. */
+static void test_groups(void)
+{
+    char long_name[80] = "/d/";
+    memset(long_name + 3, 'x', 60);
+    struct reach_put puts[] = {
+        {.path = "/d/a"},
+        {.path = "/d/b"},
+        {.path = "/d/c"},
+        {.path = "/e/a"},
+        {.path = "/e/b"},
+        {.path = "/e/c", .mode = 0600},
+        {.path = "/d/x"},
+        {.path = "/d/y"},
+        {.path = "/d/z"},
+        {.path = "/d/x"},
+        {.path = long_name},
+        {.path = "/r", .owner = "a"},
+        {.path = "/s", .owner = "a"},
+        {.path = "/t", .owner = "a"},
+    };
+    struct reach_step s = {.kind = REACH_PUT, .puts = puts, .puts_n = sizeof puts / sizeof *puts};
+    struct reach_group g = {0};
+    struct buf got = {0};
+    while (reach_group_next(&s, &g))
+        buf_printf(&got, "%zu ", g.n);
+    is_text(got.data, "3 1 1 1 3 1 1 3 ",
+            "files of one directory, mode and owner, with short names that differ");
+    s.kind = REACH_ARGV;
+    g = (struct reach_group){0};
+    buf_clear(&got);
+    while (reach_group_next(&s, &g))
+        buf_printf(&got, "%zu ", g.n);
+    is_int(got.len, 2 * s.puts_n, "files of a program stay by themselves");
+    buf_done(&got);
+}
+
 int main(void)
 {
     static const char *const shells[][4] = {
         {"dash", NULL}, {"bash", "--posix", NULL}, {"busybox", "sh", NULL}};
     test_bytes();
+    test_groups();
     test_tar_reads();
     for (size_t i = 0; i < 3; i++)
         test_quoting(shells[i]);
