@@ -21,18 +21,20 @@ enum { BEAT_MS = 1000, BATCH = 256, BEATS_AN_HOUR = 3600 };
 
 /* ---- out ---- */
 
-/* Does it run on its node, over ssh, so that the node keeps the truth about it? */
 static bool travels(struct server *s, const struct inv_def *def, uint32_t node)
 {
     return node && taskmsg_jig_on_node(str_of(def->type)) && data_node_get(s, node)->by_ssh;
 }
 
-static uint64_t lease_of(struct server *s, uint32_t task)
+bool dispatch_travels(struct server *s, uint32_t task)
 {
     struct task_view t;
-    if (!anneal_task(s->engine, task, &t))
-        return s->opts->worker_lease;
-    return travels(s, &s->inv.defs.at[t.def], t.node) ? s->opts->node_lease : s->opts->worker_lease;
+    return anneal_task(s->engine, task, &t) && travels(s, &s->inv.defs.at[t.def], t.node);
+}
+
+static uint64_t lease_of(struct server *s, uint32_t task)
+{
+    return dispatch_travels(s, task) ? s->opts->node_lease : s->opts->worker_lease;
 }
 
 /* Nobody has it: it runs out, and what is to be done then is done. */

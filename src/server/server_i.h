@@ -264,6 +264,8 @@ void idempotent_expire(struct server *s); /* once an hour */
 /* dispatch.c */
 void dispatch_group(struct server *s, const struct group *g);
 enum { DISPATCH_GRACE_MS = 5000, DISPATCH_CHAIN_MAX = 64 };
+/* Does it run on its node, over ssh, so that the node keeps the truth about it? */
+bool dispatch_travels(struct server *s, uint32_t task);
 /* Nobody answers for it any more: another worker is sent, or it is lost. */
 void dispatch_lease_over(void *server, uint32_t task, uint32_t attempt);
 /* What runs on this node may be held because it could not be reached: not like this any more. */
@@ -524,6 +526,9 @@ struct why_head { /* of whom it is about; texts are borrowed */
 };
 /* One reason of the engine in words; false if it was told already or there is no room. */
 bool why_tell(struct why_answer *w, const struct why *y);
+/* Of an attempt that runs: nobody answers for it just now, and what follows; NULL: somebody does.
+ */
+const char *why_worker_words(const struct why_answer *w, uint32_t task, uint32_t attempt);
 /* A reason that is not the engine's.  Graver ones make the summary: 3 needs a person, 2 a change, 1
  * time. */
 void why_say(struct why_answer *w, int gravity, const char *rule, const struct why_head *about,
