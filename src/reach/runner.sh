@@ -867,7 +867,7 @@ verb_facts() {
     now
     say "fact uptime_s $((cs / 100))"
     missing=
-    for tool in tar setsid head cat rm kill sleep grep wc mv mkdir flock cmp cp chmod chown stat sha256sum; do
+    for tool in tar setsid head cat rm kill sleep grep wc mv mkdir flock find cmp dd chmod chown stat sync sha256sum; do
         command -v $tool >/dev/null || missing="$missing $tool"
     done
     say "fact missing$missing"
