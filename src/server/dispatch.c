@@ -118,15 +118,11 @@ static bool task_message(struct server *s, struct data_look *look, struct arena 
     return true;
 }
 
-/* How long ago whoever had it before may have begun it; UINT32_MAX: nobody can say, a server has
- * been away since, whose clock goes on where the last group left it: an attempt of that group has
- * begun at our first moment. */
+/* How long ago whoever had it before may have begun it; UINT32_MAX: nobody can say. */
 static uint64_t since(const struct server *s, uint32_t task)
 {
     struct open_attempt o;
-    if (!anneal_attempt_find(s->engine, task, &o) || o.started_ms <= s->run_started_ms)
-        return UINT32_MAX;
-    return server_now(s) - o.started_ms + 1;
+    return anneal_attempt_find(s->engine, task, &o) ? run_clock_since(s, o.started_ms) : UINT32_MAX;
 }
 
 /* A start, and what was sent ahead to begin behind it: as far as all of it can be told, in one go,
@@ -293,7 +289,7 @@ static void stop_again(void *arg, const struct open_attempt *o)
 void dispatch_reconcile(struct server *s)
 {
     s->lease = lease_new();
-    s->run_started_ms = server_now(s);
+    run_clock_open(s);
     anneal_each_open_attempt(s->engine, hold_open, s);
     anneal_each_open_attempt(s->engine, stop_again, s);
     workers_flush(s);

@@ -168,6 +168,10 @@ struct pending_answer { /* to an idempotent request, until its group is durable 
     uint64_t id, group;
 };
 
+struct run_clock {     /* of one run of the server */
+    uint64_t from_ms;  /* engine time when it began */
+    int64_t offset_ms; /* of engine time to CLOCK_BOOTTIME */
+};
 struct server {
     struct loop *loop;
     struct queue *queue;
@@ -231,8 +235,9 @@ struct server {
     uint32_t expiring; /* idempotent answers taken away in this round */
     uint64_t beats;
     uint64_t run_no, fence;
-    uint64_t run_started_ms;        /* engine time */
-    struct admin_job backup, check; /* face_admin.c: at most one of each at a time */
+    uint64_t run_started_ms;          /* engine time */
+    VEC(struct run_clock) run_clocks; /* runclock.c: of runs in this boot, the last is ours */
+    struct admin_job backup, check;   /* face_admin.c: at most one of each at a time */
 };
 
 /* server.c */
@@ -278,6 +283,11 @@ void dispatch_beat(void *arg);
 void inbox_deliver(void *worker_info, const struct str *messages, size_t n);
 void inbox_pump(struct server *s); /* what was kept, as far as it can be taken now */
 void inbox_forget(struct server *s);
+
+/* runclock.c */
+void run_clock_open(struct server *s); /* a run begins: sets run_started_ms */
+/* How long ago something of this or an earlier run was, at least 1; UINT32_MAX: nobody can say. */
+uint64_t run_clock_since(const struct server *s, uint64_t engine_ms);
 
 /* run_note.c: what runs that go on wait for, in their workers' words */
 void run_note_set(struct server *s, uint32_t task, uint32_t attempt, struct str text);
