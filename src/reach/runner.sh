@@ -560,13 +560,19 @@ outcome() { # N: what, why, bytes, note
         why=$what
     fi
 }
+# TERM ends the program that we wait for, and us.  It may come between the fork and a word about it: so
+# by $!, which is that program's from the fork on, and before that whatever we inherited; and by KILL,
+# for until the exec a child has our trap and would take TERM for itself.
+end_with_child() {
+    inherited=${!-}
+    trap '[ "${!-}" = "$inherited" ] || kill -KILL "$!" 2>/dev/null; exit 0' TERM
+}
 watch() { # ends a step that has passed its limit, also when nobody is connected
-    trap 'kill "$c" 2>/dev/null; exit 0' TERM
+    end_with_child
     cd "$root" || exit
-    c=
     while :; do
-        sleep "$watch_s" & c=$!
-        wait "$c"
+        sleep "$watch_s" &
+        wait "$!"
         [ -s "$dir/deadline" ] || continue
         read -r number at <"$dir/deadline" || continue
         now
@@ -612,7 +618,7 @@ direct() { # a pipe to the teller is its standard output: see run
 # --- logger and teller -----------------------------------------------------------------------
 
 forward() { # the FIFO, descriptor 5, to standard output
-    trap 'kill "$c" 2>/dev/null; exit 0' TERM
+    end_with_child
     me
     printf '%s %s\n' "$mypid" "$mycs" >>forward
     if [ "$verb" = attach ]; then
@@ -620,8 +626,8 @@ forward() { # the FIFO, descriptor 5, to standard output
         seen_last
         printf '%s %s\n' "$nonce" "$seen"
     fi
-    cat <&5 2>/dev/null & c=$!
-    wait "$c" && exit 0
+    cat <&5 2>/dev/null &
+    wait "$!" && exit 0
     # The connection is gone.  The file may grow to 2048 blocks of 512 bytes; then `cat` fails.
     seen_last
     { printf '%s %s\n' "$nonce" "$seen" >>spool; } 2>/dev/null
@@ -630,10 +636,10 @@ forward() { # the FIFO, descriptor 5, to standard output
         ulimit -c 0
         ulimit -f 2048
         exec cat <&5 >>spool
-    ) >/dev/null 2>&1 & c=$!
-    wait "$c" && exit 0
-    cat <&5 >/dev/null 2>&1 & c=$!
-    wait "$c"
+    ) >/dev/null 2>&1 &
+    wait "$!" && exit 0
+    cat <&5 >/dev/null 2>&1 &
+    wait "$!"
 }
 seen_last() { # seen: the last step that has ended
     seen=0
