@@ -315,7 +315,8 @@ void schedule_op(struct anneal *a, uint32_t op);    /* after a hold */
 void schedule_count(struct anneal *a, uint32_t op); /* a start: it was served */
 enum lane_kind schedule_home(const struct anneal *a, uint32_t t);
 bool schedule_lane_open(const struct anneal *a, uint32_t lane);
-bool schedule_may_start(const struct anneal *a, uint32_t t); /* nothing it needs is taken or shut */
+/* It was sent ahead, and its turn has come: nothing that it needs is shut. */
+bool schedule_may_go_on(const struct anneal *a, uint32_t t);
 
 /* lane.c */
 uint32_t lane_find(struct anneal *a, enum lane_kind kind, uint32_t owner, uint32_t op);

@@ -273,7 +273,7 @@ static bool as_sent(struct anneal *a, uint32_t t)
 #endif
     return !(l->flags & LIVEF_SUPERSEDED) && a->task_state[t] == TASK_READY &&
            l->generation == nr->generation && l->input == input_ahead(a, t) &&
-           schedule_may_start(a, t);
+           schedule_may_go_on(a, t);
 }
 
 void chain_turns(struct anneal *a)

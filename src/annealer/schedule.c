@@ -51,14 +51,15 @@ bool schedule_lane_open(const struct anneal *a, uint32_t lane)
     }
 }
 
-bool schedule_may_start(const struct anneal *a, uint32_t t)
+/* How many places workers offer, in all, to its tenant and for its jig, does not matter: it has the
+ * place of the one before it.  They may be fewer by now, none at all after a restart; what has
+ * begun goes on, as everything else that runs. */
+bool schedule_may_go_on(const struct anneal *a, uint32_t t)
 {
     const struct task *task = &a->tasks[t];
     uint32_t node = a->noderoles.at[task->noderole].node;
-    return !a->ops.at[task_op(a, t)].held && a->capacity_used < a->capacity &&
-           limits_tenant_room(&a->tenants.at[a->ops.at[task_op(a, t)].tenant]) &&
-           (task->span == 0 || a->spans.at[task->span].held) &&
-           limits_jig_room(&a->jigs.at[a->defs.at[task->def].jig]) &&
+    return !a->ops.at[task_op(a, t)].held && (task->span == 0 || a->spans.at[task->span].held) &&
+           a->jigs.at[a->defs.at[task->def].jig].active &&
            schedule_node_open(a, &a->nodes.at[node], schedule_home(a, t));
 }
 

@@ -55,7 +55,7 @@ enum {
     X(behind, U32, TASK, 0)                                                                        \
     X(since_ms, U64, TASK, 0)                                                                      \
     X(no_op, BOOL, TASK, 0)                                                                        \
-    X(digest, STR, TASK, 0)                                                                        \
+    X(digest, STR, TASK | RESULT, 0)                                                               \
     X(timeout_ms, U64, TASK, 0)                                                                    \
     X(grace_ms, U64, TASK | CANCEL, 0)                                                             \
     X(outcome, OUTCOME, RESULT, RESULT)                                                            \

@@ -83,6 +83,9 @@ struct reach_step {
     const char *const *paths; /* absolute */
     size_t paths_n;
 };
+/* Of the bytes that the node is given to work with: the input, then the files, one behind the
+ * other. Whoever is there can make it again: b2sum -l 128.  "" if it is given neither. */
+void reach_step_digest(const struct reach_step *s, char ret_hex[33]);
 struct reach_name { /* of one chain; made anew for each */
     char chain[REACH_CHAIN_HEX], nonce[REACH_NONCE_HEX];
 };

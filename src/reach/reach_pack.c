@@ -47,6 +47,22 @@ const char *reach_runner_digest(char ret_hex[33])
     return ret_hex;
 }
 
+void reach_step_digest(const struct reach_step *s, char ret_hex[33])
+{
+    struct digest_state all;
+    ret_hex[0] = '\0';
+    if (!s->input.n && !s->puts_n)
+        return;
+    digest_begin(&all);
+    if (s->input.n)
+        digest_add(&all, s->input.s, s->input.n);
+    for (size_t i = 0; i < s->puts_n; i++)
+        if (s->puts[i].content.n)
+            digest_add(&all, s->puts[i].content.s, s->puts[i].content.n);
+    struct digest d = digest_end(&all);
+    digest_hex(&d, ret_hex);
+}
+
 static void head_put(struct buf *b, const char *path, char type, size_t size)
 {
     struct ustar h = {.type = type, .magic = "ustar", .version = {'0', '0'}};

@@ -361,8 +361,15 @@ direct() { # runs the steps; standard output and error are the session's
 }
 
 # --- logger -----------------------------------------------------------------------------------
+# TERM ends the program that we wait for, and us.  It may come between the fork and a word about it: so
+# by $!, which is that program's from the fork on, and before that whatever we inherited; and by KILL,
+# for until the exec a child has our trap and would take TERM for itself.
+end_with_child() {
+    inherited=${!-}
+    trap '[ "${!-}" = "$inherited" ] || kill -KILL "$!" 2>/dev/null; exit 0' TERM
+}
 forward() { # the FIFO, descriptor 5, to standard output
-    trap 'kill "$c" 2>/dev/null; exit 0' TERM
+    end_with_child
     me
     printf '%s %s\n' "$mypid" "$mycs" >>forward
     if [ "$verb" = attach ]; then
@@ -370,8 +377,8 @@ forward() { # the FIFO, descriptor 5, to standard output
         seen_last
         printf '%s %s\n' "$nonce" "$seen"
     fi
-    cat <&5 2>/dev/null & c=$!
-    wait "$c" && exit 0
+    cat <&5 2>/dev/null &
+    wait "$!" && exit 0
     # The connection is gone.  The file may grow to 2048 blocks of 512 bytes; then `cat` fails.
     seen_last
     { printf '%s %s\n' "$nonce" "$seen" >>spool; } 2>/dev/null
@@ -380,10 +387,10 @@ forward() { # the FIFO, descriptor 5, to standard output
         ulimit -c 0
         ulimit -f 2048
         exec cat <&5 >>spool
-    ) >/dev/null 2>&1 & c=$!
-    wait "$c" && exit 0
-    cat <&5 >/dev/null 2>&1 & c=$!
-    wait "$c"
+    ) >/dev/null 2>&1 &
+    wait "$!" && exit 0
+    cat <&5 >/dev/null 2>&1 &
+    wait "$!"
 }
 seen_last() { # seen: the last step that has ended
     seen=0

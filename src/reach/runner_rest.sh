@@ -335,7 +335,7 @@ boot_ask() { # LIMIT COMMAND...: 75 in the boot that it is first asked in, for u
 
 # --- watcher ----------------------------------------------------------------------------------
 watch() { # ends a step that has passed its limit, also when nobody is connected
-    trap 'kill "$c" 2>/dev/null; exit 0' TERM
+    end_with_child
     cd "$root" || exit
     me
     printf '%s %s\n' "$mypid" "$mycs" >"$dir/watcher"
@@ -348,8 +348,8 @@ watch() { # ends a step that has passed its limit, also when nobody is connected
                 eval "run_end \"\$chain\" \"\$number\" \"\$g$number\""
             fi
         fi
-        sleep "$watch_s" & c=$!
-        wait "$c"
+        sleep "$watch_s" &
+        wait "$!"
         director_alive "$chain" || exit
     done
 }
@@ -536,7 +536,7 @@ verb_facts() {
     now
     say "fact uptime_s $((cs / 100))"
     missing=
-    for tool in tar setsid head cat rm kill sleep grep wc mv mkdir flock cmp cp chmod chown stat sha256sum; do
+    for tool in tar setsid head cat rm kill sleep grep wc mv mkdir flock find cmp cp dd rmdir chmod chown stat sync sha256sum; do
         command -v $tool >/dev/null || missing="$missing $tool"
     done
     say "fact missing$missing"

@@ -21,18 +21,20 @@ enum { BEAT_MS = 1000, BATCH = 256, BEATS_AN_HOUR = 3600 };
 
 /* ---- out ---- */
 
-/* Does it run on its node, over ssh, so that the node keeps the truth about it? */
 static bool travels(struct server *s, const struct inv_def *def, uint32_t node)
 {
     return node && taskmsg_jig_on_node(str_of(def->type)) && data_node_get(s, node)->by_ssh;
 }
 
-static uint64_t lease_of(struct server *s, uint32_t task)
+bool dispatch_travels(struct server *s, uint32_t task)
 {
     struct task_view t;
-    if (!anneal_task(s->engine, task, &t))
-        return s->opts->worker_lease;
-    return travels(s, &s->inv.defs.at[t.def], t.node) ? s->opts->node_lease : s->opts->worker_lease;
+    return anneal_task(s->engine, task, &t) && travels(s, &s->inv.defs.at[t.def], t.node);
+}
+
+static uint64_t lease_of(struct server *s, uint32_t task)
+{
+    return dispatch_travels(s, task) ? s->opts->node_lease : s->opts->worker_lease;
 }
 
 /* Nobody has it: it runs out, and what is to be done then is done. */
@@ -116,15 +118,11 @@ static bool task_message(struct server *s, struct data_look *look, struct arena 
     return true;
 }
 
-/* How long ago whoever had it before may have begun it; UINT32_MAX: nobody can say, a server has
- * been away since, whose clock goes on where the last group left it: an attempt of that group has
- * begun at our first moment. */
+/* How long ago whoever had it before may have begun it; UINT32_MAX: nobody can say. */
 static uint64_t since(const struct server *s, uint32_t task)
 {
     struct open_attempt o;
-    if (!anneal_attempt_find(s->engine, task, &o) || o.started_ms <= s->run_started_ms)
-        return UINT32_MAX;
-    return server_now(s) - o.started_ms + 1;
+    return anneal_attempt_find(s->engine, task, &o) ? run_clock_since(s, o.started_ms) : UINT32_MAX;
 }
 
 /* A start, and what was sent ahead to begin behind it: as far as all of it can be told, in one go,
@@ -291,7 +289,7 @@ static void stop_again(void *arg, const struct open_attempt *o)
 void dispatch_reconcile(struct server *s)
 {
     s->lease = lease_new();
-    s->run_started_ms = server_now(s);
+    run_clock_open(s);
     anneal_each_open_attempt(s->engine, hold_open, s);
     anneal_each_open_attempt(s->engine, stop_again, s);
     workers_flush(s);

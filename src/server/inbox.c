@@ -7,7 +7,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/digest.h"
 #include "base/log.h"
 #include "server/clusters.h"
 #include "server/data_i.h"
@@ -21,11 +23,23 @@ enum {
 
 /* ---- in: results ---- */
 
+/* For the journal: what its node was given to work with, which can be compared there. */
+static struct str digest_told(const struct taskmsg *m, char *b, size_t size)
+{
+    if (m->digest.n != DIGEST_HEX - 1)
+        return str_of("");
+    for (size_t i = 0; i < m->digest.n; i++)
+        if (!strchr("0123456789abcdef", m->digest.s[i]))
+            return str_of("");
+    snprintf(b, size, "{\"digest\":\"%.*s\"}", (int)m->digest.n, m->digest.s);
+    return str_of(b);
+}
+
 static int on_result(struct server *s, const struct taskmsg *m)
 {
     struct task_view v;
     struct err e;
-    char text[256];
+    char text[256], more[DIGEST_HEX + 16];
     if (!anneal_task(s->engine, m->task, &v)) {
         s->stale_results++;
         return 0;
@@ -56,6 +70,7 @@ static int on_result(struct server *s, const struct taskmsg *m)
     if (current && ev.flag == OUTCOME_OK)
         data_completes(s, v.noderole, m->task);
     note.text = text;
+    note.more = digest_told(m, more, sizeof more);
     s->results++;
     s->stale_results += !current;
     if (server_apply(s, &ev, &note, NULL, &e) < 0) {

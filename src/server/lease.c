@@ -142,6 +142,17 @@ uint32_t lease_holder(const struct lease *l, uint32_t task, uint32_t attempt)
     return h ? h->worker : 0;
 }
 
+bool lease_find(const struct lease *l, uint32_t task, uint32_t attempt, struct lease_view *ret_v)
+{
+    const struct held *h = held_find(l, task, attempt);
+    if (!h)
+        return false;
+    *ret_v = (struct lease_view){.worker = h->worker,
+                                 .heard_ms = h->restored ? 0 : h->heard_ms,
+                                 .over_ms = h->restored ? h->heard_ms : h->heard_ms + h->lease_ms};
+    return true;
+}
+
 static bool is_over(const struct held *h, uint64_t now_ms, bool restored_too)
 {
     return h->restored ? restored_too || h->heard_ms < now_ms : h->heard_ms + h->lease_ms < now_ms;

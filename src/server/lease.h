@@ -41,6 +41,13 @@ enum lease_claim {
 enum lease_claim lease_claim(struct lease *l, uint32_t task, uint32_t attempt, uint32_t worker,
                              uint64_t now_ms);
 uint32_t lease_holder(const struct lease *l, uint32_t task, uint32_t attempt); /* 0: nobody */
+struct lease_view {
+    uint32_t worker;   /* 0: nobody */
+    uint64_t heard_ms; /* when it was sent or claimed last; 0: not since the start */
+    uint64_t over_ms;  /* when it runs out if nothing is heard until then */
+};
+/* False: it is nobody's. */
+bool lease_find(const struct lease *l, uint32_t task, uint32_t attempt, struct lease_view *ret_v);
 void lease_drop(struct lease *l, uint32_t task, uint32_t attempt);
 /* Calls fn for each attempt whose lease has run out and drops it; O(open attempts). */
 void lease_expire(struct lease *l, uint64_t now_ms, lease_over_f *fn, void *arg);

@@ -264,6 +264,7 @@ static void forget(struct server *s)
     s->catalog_origin = NULL;
     workers_acks_forget(s);
     run_notes_done(s);
+    vec_done(&s->run_clocks);
     tenants_done(s);
 }
 
@@ -330,7 +331,10 @@ int server_restore(struct server *s, struct err *e)
         return r;
     s->durable_group = meta.group_no;
     s->run_no = meta.run_no;
-    s->fence = meta.fence;
+    /* Nodes may have heard of attempts that this history knows nothing of: of one that a backup is
+     * older than, or of a store that was here before. */
+    if (meta.fence || !s->fence)
+        s->fence = meta.fence ? meta.fence : server_wall_ms() / 1000;
     /* Engine time goes on where it stopped: while nobody looked, no deadline passed. */
     s->clock_offset_ms = (int64_t)(meta.now_ms ? meta.now_ms : 1) - (int64_t)loop_now_ms(s->loop);
     s->ring_first = meta.journal_seq + 1;
@@ -352,10 +356,6 @@ static int start_run(struct server *s, struct err *e)
     struct commit_note note = server_note(NULL, NULL);
     int r = 0;
     commit_meta(s->commit)->run_no = ++s->run_no;
-    /* Nodes may have heard of attempts that this history knows nothing of: of one that a backup is
-     * older than, or of a store that was here before. */
-    if (!s->fence)
-        s->fence = server_wall_ms() / 1000;
     commit_meta(s->commit)->fence = s->fence;
     if (s->durable_group == 0)
         r = bootstrap(s, e);

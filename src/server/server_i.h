@@ -168,6 +168,10 @@ struct pending_answer { /* to an idempotent request, until its group is durable 
     uint64_t id, group;
 };
 
+struct run_clock {     /* of one run of the server */
+    uint64_t from_ms;  /* engine time when it began */
+    int64_t offset_ms; /* of engine time to CLOCK_BOOTTIME */
+};
 struct server {
     struct loop *loop;
     struct queue *queue;
@@ -231,8 +235,9 @@ struct server {
     uint32_t expiring; /* idempotent answers taken away in this round */
     uint64_t beats;
     uint64_t run_no, fence;
-    uint64_t run_started_ms;        /* engine time */
-    struct admin_job backup, check; /* face_admin.c: at most one of each at a time */
+    uint64_t run_started_ms;          /* engine time */
+    VEC(struct run_clock) run_clocks; /* runclock.c: of runs in this boot, the last is ours */
+    struct admin_job backup, check;   /* face_admin.c: at most one of each at a time */
 };
 
 /* server.c */
@@ -264,6 +269,8 @@ void idempotent_expire(struct server *s); /* once an hour */
 /* dispatch.c */
 void dispatch_group(struct server *s, const struct group *g);
 enum { DISPATCH_GRACE_MS = 5000, DISPATCH_CHAIN_MAX = 64 };
+/* Does it run on its node, over ssh, so that the node keeps the truth about it? */
+bool dispatch_travels(struct server *s, uint32_t task);
 /* Nobody answers for it any more: another worker is sent, or it is lost. */
 void dispatch_lease_over(void *server, uint32_t task, uint32_t attempt);
 /* What runs on this node may be held because it could not be reached: not like this any more. */
@@ -276,6 +283,11 @@ void dispatch_beat(void *arg);
 void inbox_deliver(void *worker_info, const struct str *messages, size_t n);
 void inbox_pump(struct server *s); /* what was kept, as far as it can be taken now */
 void inbox_forget(struct server *s);
+
+/* runclock.c */
+void run_clock_open(struct server *s); /* a run begins: sets run_started_ms */
+/* How long ago something of this or an earlier run was, at least 1; UINT32_MAX: nobody can say. */
+uint64_t run_clock_since(const struct server *s, uint64_t engine_ms);
 
 /* run_note.c: what runs that go on wait for, in their workers' words */
 void run_note_set(struct server *s, uint32_t task, uint32_t attempt, struct str text);
@@ -524,6 +536,9 @@ struct why_head { /* of whom it is about; texts are borrowed */
 };
 /* One reason of the engine in words; false if it was told already or there is no room. */
 bool why_tell(struct why_answer *w, const struct why *y);
+/* Of an attempt that runs: nobody answers for it just now, and what follows; NULL: somebody does.
+ */
+const char *why_worker_words(const struct why_answer *w, uint32_t task, uint32_t attempt);
 /* A reason that is not the engine's.  Graver ones make the summary: 3 needs a person, 2 a change, 1
  * time. */
 void why_say(struct why_answer *w, int gravity, const char *rule, const struct why_head *about,

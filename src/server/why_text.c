@@ -219,7 +219,9 @@ static void tell_running(const struct why_answer *w, const struct why *y, struct
     (void)anneal_task(w->server->engine, y->id, &v);
     text_duration_show(now > v.started_ms ? now - v.started_ms : 0, since);
     t->gravity = GRAVITY_TIME;
-    const char *note = run_note_get(w->server, y->id, v.attempt);
+    const char *note = why_worker_words(w, y->id, v.attempt);
+    if (!note)
+        note = run_note_get(w->server, y->id, v.attempt);
     t->text = arena_printf(w->mem, "%s runs since %s, attempt %u%s%s", task_words(w, y->id), since,
                            v.attempt, note ? ": " : "", note ? note : "");
     t->remedy = arena_printf(w->mem, "anneal task log %u -f", y->id);

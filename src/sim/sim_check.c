@@ -137,7 +137,9 @@ static bool was_taken_down(const struct sim *s, const struct effects *fx, uint32
     return false;
 }
 
-static void check_room(struct sim *s, const struct effects *fx, const struct start *t, bool ask)
+/* turn: it was sent ahead, and has the place of the one before it, however many there are now. */
+static void check_room(struct sim *s, const struct effects *fx, const struct start *t, bool ask,
+                       bool turn)
 {
     const struct anneal *a = s->server.engine;
     /* Without a node there is always room. */
@@ -153,10 +155,10 @@ static void check_room(struct sim *s, const struct effects *fx, const struct sta
     if (node.used > node.slots && !ask)
         sim_fail(s, "invariant 2: task %u started on node %u, %u of %u slots are taken", id,
                  node.id, node.used, node.slots);
-    if (used > capacity)
+    if (used > capacity && !turn)
         sim_fail(s, "invariant 2: task %u started, %u of %u worker slots are taken", id, used,
                  capacity);
-    if (jig.taken > jig.slots || !jig.active)
+    if ((jig.taken > jig.slots && !turn) || !jig.active)
         sim_fail(s, "invariant 2: task %u started, jig %u has %u of %u slots taken", id, jig.id,
                  jig.taken, jig.slots);
     if (!node.available || (!reached && !ask))
@@ -319,7 +321,7 @@ static void check_start(struct sim *s, const struct effects *fx, const struct di
         (s->marks.at[t.v.noderole] & SIM_HALF_DONE))
         sim_fail(s, "undo: task %u started again, what it left behind is still there", d->task);
     s->report->trail = mix64(s->report->trail, (uint64_t)d->task << 32 | d->attempt);
-    check_room(s, fx, &t, d->asks > 0);
+    check_room(s, fx, &t, d->asks > 0, !picked);
     if (d->asks > 0) {
         s->report->asks++;
         return;

@@ -76,6 +76,7 @@ struct ssh_pool;
 struct ssh_pool_options {
     enum ssh_via via;
     const char *run_dir;      /* the pool's own, made 0700: control sockets, host key files */
+    const char *runner;       /* anneal-runner, so that masters end with us; NULL: they may stay */
     uint32_t targets;         /* expected, for auto; 0: those seen are counted */
     uint32_t max_connections; /* 0: 1000 */
     uint32_t max_connecting;  /* handshakes at once; 0: 32 */

@@ -130,7 +130,7 @@ extern const struct ssh_transport ssh_transport_libssh, ssh_transport_openssh;
 struct ssh_pool {
     struct loop *loop;
     struct ssh_pool_options o; /* with the defaults filled in */
-    char *run_dir;
+    char *run_dir, *runner;    /* runner: NULL if masters are not tied to us */
     struct strmap peers;
     TAILQ_HEAD(, ssh_peer) dirty, wanting;
     TAILQ_HEAD(, ssh_conn) conns, broken;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ssh/ssh_openssh_i.h"
 
@@ -129,6 +130,12 @@ const char *const *ssh_openssh_argv(struct arena *mem, const struct ssh_conn *c,
     struct args a = {mem, arena_new(mem, const char *, ARGS_MAX), 0};
     static const char *const begin[] = {"ssh", "-M", "-N", "-T", "-a", "-x"};
     free(known);
+    if (c->pool->runner) { /* a connection that nobody uses any more must not stay for ever */
+        put(&a, c->pool->runner);
+        put(&a, "--tie");
+        put(&a, arena_printf(mem, "%d", (int)getpid()));
+        put(&a, "--");
+    }
     for (size_t i = 0; i < sizeof begin / sizeof *begin; i++)
         put(&a, begin[i]);
     put(&a, "-F");

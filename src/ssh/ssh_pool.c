@@ -277,7 +277,9 @@ int ssh_pool_new(struct loop *l, const struct ssh_pool_options *o, struct ssh_po
     p->o.keepalive_ms = or_default(o->keepalive_ms, 15000);
     p->o.connect_timeout_ms = or_default(o->connect_timeout_ms, 10000);
     p->run_dir = xstrdup(o->run_dir);
+    p->runner = o->runner ? xstrdup(o->runner) : NULL;
     p->o.run_dir = p->run_dir;
+    p->o.runner = p->runner;
     TAILQ_INIT(&p->dirty);
     TAILQ_INIT(&p->wanting);
     TAILQ_INIT(&p->conns);
@@ -331,6 +333,7 @@ void ssh_pool_free(struct ssh_pool *p)
     ssh_resolver_free(p->resolver);
     strmap_done(&p->peers);
     free(p->run_dir);
+    free(p->runner);
     free(p);
 }
 

@@ -372,6 +372,23 @@ static bool parse_number(const char *text, uint64_t most, uint64_t *ret_v)
     return true;
 }
 
+/* Becomes a program that ends with its parent, which cannot see to that itself: posix_spawn has no
+ * word for it, and the parent may be killed at any moment. */
+static int runner_tie(const char *parent, char **argv)
+{
+    uint64_t pid;
+    if (!parse_number(parent, INT32_MAX, &pid) || !argv[0])
+        return refuse("usage: --tie PID -- COMMAND...");
+    if (prctl(PR_SET_PDEATHSIG, SIGTERM) < 0)
+        return refuse("cannot set up: %s", strerror(errno));
+    if ((uint64_t)getppid() != pid)
+        return refuse("parent process %s is gone", parent);
+    execvp(argv[0], argv);
+    int code = errno == ENOENT ? 127 : 126;
+    (void)refuse("cannot execute %s: %s", argv[0], strerror(errno));
+    return code;
+}
+
 int runner_main(int argc, char **argv)
 {
     struct {
@@ -383,6 +400,8 @@ int runner_main(int argc, char **argv)
              {"--leaves", 1}};
     struct runner_options o = {0};
     int i = 1;
+    if (argc > 4 && !strcmp(argv[1], "--tie") && !strcmp(argv[3], "--"))
+        return runner_tie(argv[2], argv + 4);
     for (; i + 1 < argc && strcmp(argv[i], "--"); i += 2) {
         size_t k = 0;
         if (!strcmp(argv[i], "--lock")) {

@@ -41,7 +41,9 @@ struct runner_options {
 /* The exit status for the process. */
 int runner_run(const struct runner_options *o);
 /* Command line: --lock FILE --task N --attempt N [--ask N] [--step N] [--grace MS] [--parent PID]
- * [--leaves 1] -- argv... */
+ * [--leaves 1] -- argv...
+ * Or --tie PID -- argv...: becomes that program, under no lock; it gets TERM when its parent, PID,
+ * or the thread that started it, ends. */
 int runner_main(int argc, char **argv);
 
 #endif

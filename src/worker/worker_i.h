@@ -137,8 +137,11 @@ struct run { /* one (attempt, ask) held */
     struct travel *answered_from;   /* that the answer comes from; NULL: from here */
     unsigned travel_at;             /* its step in that */
     struct jig_line line;           /* of what it wrote there */
-    struct link parked;             /* in w->parked while its node cannot be reached */
-    const struct jig *away_jig;     /* what it is to do there, */
+    char given[DIGEST_HEX];     /* reach_step_digest() of what it was given there; "": nothing, or
+                                 * nobody can say */
+    bool took;                  /* and it has run with that to its end */
+    struct link parked;         /* in w->parked while its node cannot be reached */
+    const struct jig *away_jig; /* what it is to do there, */
     const struct task_request *away_req;
     uint64_t away_ms;  /* since when it may have begun there; 0: it has not */
     uint64_t retry_ms; /* when its node is tried again, for the so manieth time */
@@ -358,7 +361,7 @@ void worker_deliver(void *worker, const struct str *messages, size_t n);
 
 /* worker.c */
 uint64_t worker_beat_after_ms(const struct worker *w); /* until the next beat */
-void worker_hello(struct worker *w); /* and every unacknowledged result again */
+void worker_hello(struct worker *w);                   /* and every unacknowledged result again */
 void worker_send(struct worker *w, const struct taskmsg *m);
 
 #endif

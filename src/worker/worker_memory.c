@@ -112,8 +112,12 @@ void answer_drop(struct worker *w, struct answer *a)
     free(a);
 }
 
+/* A number that we have not given yet is an earlier life's, which had a later wall clock: what it
+ * left is told first, and says nothing of ours. */
 void answers_acknowledge(struct worker *w, uint64_t seq)
 {
+    if (seq >= w->next_seq && seq != UINT64_MAX)
+        return;
     while (!link_empty(&w->unacked)) {
         struct answer *a = LINK_OF(w->unacked.next, struct answer, unacked);
         struct known *k = a->known;

@@ -185,6 +185,7 @@ static int pool_open(struct worker *w, struct err *e)
     char *dir = fs_join(w->run_dir, "ssh");
     struct ssh_pool_options o = {.via = all->via,
                                  .run_dir = dir,
+                                 .runner = w->runner,
                                  .max_connections = all->max_connections,
                                  .keepalive_ms = all->keepalive_ms,
                                  .on_host_key = on_host_key,

@@ -266,7 +266,8 @@ static void end_with(struct run *r, const struct jig_result *res, const char *te
                              .ran_ms = loop_now_ms(r->w->loop) - r->started_ms,
                              .truncated = res->truncated || r->truncated,
                              .returns = buf_str(&r->returns),
-                             .gone = buf_str(&r->gone)};
+                             .gone = buf_str(&r->gone),
+                             .digest = str_of(r->took ? r->given : "")};
     assert(r->life == LIFE_RUNNING);
     run_log_flush(r, true);
     snprintf(late, sizeof late, "ran longer than %llu ms%s%s",

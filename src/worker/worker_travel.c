@@ -213,6 +213,7 @@ static void on_end(void *arg, unsigned step, const struct reach_end *end)
         t->began = true;
     if (!r)
         return;
+    r->took = end->what == REACH_DONE;
     if (r->life != LIFE_RUNNING) { /* nothing began of it: it is as if it had not been sent */
         travel_leave(r);
         return;
@@ -335,9 +336,22 @@ static bool goes_along(const struct run *first, struct run *r)
            run_prepare(r, &e) == 0 && r->jig->step && !r->msg.tests.n;
 }
 
-static void gather(struct travel *t, struct run *r, const struct jig *jig,
-                   const struct task_request *req)
+/* What an earlier server or another worker has sent may have been rendered from other data: if that
+ * is what runs there, this is not its digest. */
+static void note_given(struct run *r, const struct task_request *req, const struct reach_step *s)
 {
+    char hex[DIGEST_HEX];
+    if (req != &r->req || r->msg.since_ms)
+        return;
+    reach_step_digest(s, hex);
+    if (hex[0])
+        memcpy(r->given, hex, sizeof hex);
+}
+
+static void gather(struct travel *t, struct run *r, const struct jig *jig,
+                   const struct task_request *req, const struct reach_step *s)
+{
+    note_given(r, req, s);
     t->runs[t->n] = r;
     t->jigs[t->n] = jig;
     t->requests[t->n] = req;
@@ -368,14 +382,14 @@ static int travel_send(struct run *r, const struct jig *jig, const struct task_r
     else
         rc = step_make(r, jig, req, &steps[0], e);
     t->boots[0] = steps[0].kind == REACH_REBOOT;
-    gather(t, r, jig, req);
+    gather(t, r, jig, req, &steps[0]);
     for (struct run *next = r->msg.tests.n ? NULL : r->after;
          rc == 0 && next && t->n < REACH_STEPS_MAX && goes_along(r, next); next = next->after) {
         struct err later;
         if (step_make(next, next->jig, &next->req, &steps[t->n], &later) < 0)
             break;
         t->boots[t->n] = steps[t->n].kind == REACH_REBOOT;
-        gather(t, next, next->jig, &next->req);
+        gather(t, next, next->jig, &next->req, &steps[t->n]);
     }
     struct reach_chain_spec spec = {.loop = r->w->loop,
                                     .link = &node->link,

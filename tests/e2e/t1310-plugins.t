@@ -128,16 +128,20 @@ has "$(for t in $(anneal task list --limit 1000 -o name); do anneal task attempt
 anneal -q deployment add zoo
 nodes n1 n2 n3 n4 n5 n6 n7
 task_on() { anneal task list -o json | python3 -c 'import json,sys; print([t["id"] for t in json.load(sys.stdin)["items"] if t["node"]==sys.argv[1]][0])' "$1"; }
-fails() { # ROLE NODE TEXT
+fails() { # ROLE NODE TEXT [REASON]
+    local id
     anneal deployment bind zoo "$1=$2" --wait=60s >"$work/out" 2>&1
     is $? 11 "$1: the operation fails"
-    has "$(anneal task attempts "$(task_on "$2")" -o json)" "$3" "$1: and says why"
+    id=$(task_on "$2")
+    has "$(anneal task attempts "$id" -o json)" "$3" "$1: and says why"
+    is "$(anneal task show "$id" -o json | python3 -c 'import json,sys; t=json.load(sys.stdin); print(t["state"], t["reason"])')" "FAILED ${4:-exit}" "$1: the task has failed"
+    has "$(anneal why "task/$id")" "$3" "$1: why has its words"
 }
 fails garbage n1 "does not keep to the protocol: line 1 of its output is not JSON"
 fails flood n2 "it was ended: line 1 of its output is longer than"
 fails crash n3 "ended by signal 11: it broke"
 fails early n4 "it ended without a result"
-fails endless n5 "gives endless 500ms, and it took longer"
+fails endless n5 "gives endless 500ms, and it took longer" timeout
 [ -n "$(cat "$work/plugins/bad/run.pid")" ] && ! kill -0 "$(cat "$work/plugins/bad/run.pid")" 2>/dev/null
 ok $? "endless: and nothing of it is left"
 fails nobody n7 "there is no plugin"

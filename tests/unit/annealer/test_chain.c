@@ -114,6 +114,33 @@ static void withdrawn(void)
     rig_done(&r);
 }
 
+/* Workers go, and after a restart there is none before the first has come: what has begun goes on.
+ */
+static void fewer_places(void)
+{
+    struct rig r;
+    begin(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1:4=1 b@2:2=1");
+    rig_step(&r, (struct event){.kind = EVENT_CAPACITY_SET, .n = 0});
+    rig_ok(&r, "a");
+    is_text(turns(&r), "2", "workers offer nothing: the next one has the place of the last");
+    is_int((int64_t)r.fx.stops.n, 0, "and is not told to end");
+    rig_step(&r, (struct event){.kind = EVENT_JIG_SET, .id = 1, .flag = 1, .n = 0});
+    rig_ok(&r, "a.2");
+    is_text(turns(&r), "3", "none of them has its jig: neither");
+    rig_step(&r, (struct event){.kind = EVENT_TENANT_SET, .id = 1, .n = 1});
+    rig_ok(&r, "a.3");
+    is_text(turns(&r), "4", "its tenant has less than runs: neither");
+    is_text(rig_tasks(&r, "a.4 b"), "RUNNING RUNNING", "as everything else that runs");
+    struct err e;
+    is_int(anneal_check(r.a, &e), 0, "which is sound");
+    rig_step(&r, (struct event){.kind = EVENT_JIG_SET, .id = 1, .flag = 0, .n = 5});
+    rig_ok(&r, "b");
+    is_text(turns(&r), "", "its jig is switched off: it does not go on");
+    is_int((int64_t)r.fx.stops.n, 1, "and is told to end");
+    rig_done(&r);
+}
+
 /* What only the node keeps from starting goes along; what could run beside it does not. */
 static void beside(void)
 {
@@ -193,6 +220,7 @@ int main(void)
     straight();
     broken();
     withdrawn();
+    fewer_places();
     beside();
     not_ahead();
     lost();

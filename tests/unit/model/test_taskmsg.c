@@ -97,6 +97,7 @@ static void test_round_trips(void)
          .text = str_of("exit status 3"),
          .returns = str_of("{\"x\":[1,2]}"),
          .gone = str_of("[[\"y\",\"z\"]]"),
+         .digest = str_of("00112233445566778899aabbccddeeff"),
          .truncated = true},
         {.kind = TASKMSG_RESULT, .task = 7, .attempt = 3, .seq = 0, .outcome = OUTCOME_OK},
         {.kind = TASKMSG_RESULT,

@@ -82,6 +82,28 @@ static void test_bytes(void)
     buf_done(&runner);
 }
 
+/* What anybody on the node can make again: b2sum -l 128. */
+static void test_digest(void)
+{
+    struct reach_put puts[] = {{.path = "/a", .content = {"ab", 2}},
+                               {.path = "/b", .content = {"", 0}},
+                               {.path = "/c", .content = {"c\0\n", 3}}};
+    struct reach_step files = {.kind = REACH_PUT, .puts = puts, .puts_n = 3},
+                      text = {.kind = REACH_SCRIPT, .input = {"abc\0\n", 5}},
+                      none = {.kind = REACH_SUM};
+    char one[33] = "x", two[33] = "y";
+    reach_step_digest(&files, one);
+    is_text(one, "27e1f7bd369f6b43804d15583749d2bc", "files are one behind the other");
+    reach_step_digest(&text, two);
+    is_text(two, one, "the input of a program is taken as it is");
+    text.puts = &puts[2];
+    text.puts_n = 1;
+    reach_step_digest(&text, two);
+    is_text(two, "cfc2bc3bb61b7818d929576b27ffddb5", "files of a program come behind its input");
+    reach_step_digest(&none, two);
+    is_text(two, "", "who is given nothing has none");
+}
+
 /* Every byte but NUL, in a variable, an argument, and with NUL in script, input and file. */
 static void test_tar_reads(void)
 {
@@ -262,6 +284,7 @@ int main(void)
         {"dash", NULL}, {"bash", "--posix", NULL}, {"busybox", "sh", NULL}};
     test_bytes();
     test_groups();
+    test_digest();
     test_tar_reads();
     for (size_t i = 0; i < 3; i++)
         test_quoting(shells[i]);

@@ -392,8 +392,8 @@ static void test_restart(void)
        "all have spoken: what nobody holds is lost, and made again");
     const struct taskmsg *m = peer_got(&k.a, TASKMSG_TASK, four);
     m = m ? m : peer_got(&k.b, TASKMSG_TASK, four);
-    is_int(m ? (int64_t)m->since_ms : 0, UINT32_MAX,
-           "or sent again, begun nobody knows how long ago");
+    ok(m && m->since_ms > 0 && m->since_ms < 10 * 60 * 1000,
+       "or sent again, with how long ago it may have begun by the machine's clock");
     is_text(has(&k, one), "nobody", "what was claimed goes on");
     is_text(has(&k, two), "nobody", "both of them");
     is_int(lease_holder(k.g.server->lease, one, held[0].attempt), workers_find(k.g.server, "a")->id,
@@ -449,6 +449,97 @@ static void test_beat(void)
     crew_close(&k);
 }
 
+static uint64_t since_after(struct crew *k, uint32_t task)
+{
+    again(k);
+    peer_hello(&k->a, (struct peer_says){.capacity = 4});
+    peer_hello(&k->b, (struct peer_says){.capacity = 4});
+    rig_worker(&k->g, 1);
+    const struct taskmsg *m = peer_got(&k->a, TASKMSG_TASK, task);
+    m = m ? m : peer_got(&k->b, TASKMSG_TASK, task);
+    return m ? m->since_ms : 0;
+}
+
+/* Engine time stands still while no server runs; what a node is told does not. */
+static void test_since(void)
+{
+    struct crew k;
+    struct err e;
+    SCOPED_BUF(b);
+    crew_open(&k, 4, 4);
+    char *path = fs_join(k.g.server->data_dir, "run.clock");
+    uint32_t task = peer_work(&k.g, "far", "n1");
+    uint64_t first = since_after(&k, task), second = since_after(&k, task);
+    ok(first > 0 && first < UINT32_MAX, "of the run before");
+    ok(second >= first && second < UINT32_MAX, "and of one before that");
+    is_int(fs_read(path, 16384, &b, &e), 0, "which is in a file");
+    SCOPED_BUF(other);
+    buf_putc(&other, 'x');
+    buf_put(&other, b.data, b.len);
+    for (size_t i = 1; i + 1 < other.len; i++)
+        if (other.data[i] == '\n')
+            other.data[i + 1] = 'x';
+    is_int(fs_write_atomic(path, other.data, other.len, 0600, &e), 0, "of another boot,");
+    is_int((int64_t)since_after(&k, task), UINT32_MAX, "it says nothing");
+    is_int(fs_write_atomic(path, "\0\n 1 2\n", 7, 0600, &e), 0, "nor if it was damaged,");
+    is_int((int64_t)since_after(&k, task), UINT32_MAX, "nobody can say");
+    free(path);
+    crew_close(&k);
+}
+
+/* While nobody answers for it, why says who does not and what follows. */
+static const char *why_of(struct crew *k, uint32_t task)
+{
+    (void)rig_call(&k->g, server_why, (struct rig_ask){.id = "task", .id2 = rig_id(&k->g, task)});
+    return rig_text(&k->g, "summary");
+}
+
+static void test_why_silent(void)
+{
+    struct crew k;
+    crew_open(&k, 4, 4);
+    uint32_t far = peer_work(&k.g, "far", "n1"); /* a's: of equals the first by name */
+    ok(!strstr(why_of(&k, far), "silent"), "a worker that was just heard of is not spoken of");
+    a_is_silent(&k, NODE_LEASE_MS / 2);
+    has_text(why_of(&k, far), "worker a is silent since 3", "one that is not heard of is");
+    has_text(why_of(&k, far), "s another one asks node n1 about it", "with what follows");
+    crew_close(&k);
+}
+
+/* What a node was given stands in the journal beside the result; what is no digest does not. */
+static void test_digest(void)
+{
+    static const char *const told[] = {"00112233445566778899aabbccddeeff", "\",\"actor\":\"nobody",
+                                       "00112233445566778899AABBCCDDEEFF"};
+    struct crew k;
+    SCOPED_BUF(b);
+    struct err e;
+    uint64_t last, first;
+    crew_open(&k, 4, 4);
+    uint64_t since = server_events_last(k.g.server);
+    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
+        const char *node = (const char *const[]){"n1", "n2", "n3"}[i];
+        uint32_t task = peer_work(&k.g, "far", node);
+        struct peer *p = peer_got(&k.a, TASKMSG_TASK, task) ? &k.a : &k.b;
+        struct held_attempt held = peer_holds(p, task);
+        peer_send(p, &(struct taskmsg){.kind = TASKMSG_RESULT,
+                                       .task = task,
+                                       .attempt = held.attempt,
+                                       .seq = ++p->seq,
+                                       .outcome = OUTCOME_OK,
+                                       .digest = str_of(told[i])});
+        peer_pass(&k.g, 0);
+        peer_is(&k.g, task, TASK_DONE, "its result counts");
+    }
+    ok(server_events_read(k.g.server, &k.g.who, since, 1000, &b, &last, &first, &e) == 0,
+       "the journal can be read");
+    buf_putc(&b, '\0');
+    ok(strstr(b.data, "\"digest\":\"00112233445566778899aabbccddeeff\""),
+       "it has the digest of what the node was given");
+    ok(!strstr(b.data, "nobody") && !strstr(b.data, "AABB"), "and nothing that is none");
+    crew_close(&k);
+}
+
 int main(void)
 {
     test_least_taken();
@@ -469,5 +560,8 @@ int main(void)
     test_grace_ends();
     test_stop_over_a_restart();
     test_beat();
+    test_since();
+    test_why_silent();
+    test_digest();
     return tap_done();
 }

@@ -402,6 +402,42 @@ static void test_server_death(const char *dir)
     free(lock);
 }
 
+/* A program that is no task of anybody and must not outlive who started it. */
+static void test_tie(void)
+{
+    int out[2];
+    pid_t child = 0;
+    struct run_case c;
+    char text[256], pid[16];
+    if (pipe2(out, O_CLOEXEC) < 0)
+        exit(1);
+    pid_t server = fork();
+    if (server == 0) {
+        snprintf(pid, sizeof pid, "%d", (int)getpid());
+        if (fork() == 0) {
+            dup2(out[1], 1);
+            execl(RUNNER_PATH, "anneal-runner", "--tie", pid, "--", "sh", "-c",
+                  "echo $$; exec sleep 1000", NULL);
+            _exit(99);
+        }
+        for (;;)
+            pause();
+    }
+    close(out[1]);
+    c.out = fdopen(out[0], "r");
+    is_int(read_pids(&c, &child, 1), 1, "a program is tied to its parent");
+    ok(kill(child, 0) == 0, "and runs");
+    kill(server, SIGKILL);
+    waitpid(server, NULL, 0);
+    ok(scratch_gone(child), "the parent is killed, and it ends");
+    fclose(c.out);
+    is_int(run_words("--tie 1 -- true", text, sizeof text), 125, "of a parent that is gone");
+    has_text(text, "parent process 1 is gone", "nothing is started");
+    is_int(run_words("--tie x -- true", text, sizeof text), 125, "a parent is a number");
+    snprintf(text, sizeof text, "--tie %d -- /no/such/program", (int)getpid());
+    is_int(run_words(text, text, sizeof text), 127, "a program that is not there");
+}
+
 static void test_runner_death(const char *dir)
 {
     char *lock = fs_join(dir, "killed"), script[128];
@@ -558,6 +594,7 @@ int main(int argc, char **argv)
     test_relay(dir);
     test_leaves(dir);
     test_takeover(dir);
+    test_tie();
     test_server_death(dir);
     test_runner_death(dir);
     test_unseen(dir, self, headless);

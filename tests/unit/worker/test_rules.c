@@ -340,6 +340,8 @@ static void test_resend(void)
     is_int(rig_outcome(&r, 3, 1), OUTCOME_OK, "and told the results that it may have missed");
     rig_send(&r, &(struct taskmsg){.kind = TASKMSG_ACK, .seq = 1});
     is_int(worker_counts(r.w).unacknowledged, 1, "an ACK of an earlier life acknowledges nothing");
+    rig_send(&r, &(struct taskmsg){.kind = TASKMSG_ACK, .seq = rig_result(&r, 1, 1)->seq + 1});
+    is_int(worker_counts(r.w).unacknowledged, 1, "nor of one whose clock was ahead of ours");
     rig_done(&r);
 }
 
