@@ -6,11 +6,13 @@
  *
  *   server -> worker   TASK, CANCEL, ACK (results up to reply number `seq` are durable), HELLO
  * (asks for one back, as a server does that has just come up), BEAT (it heard the worker's),
- * DOCUMENT (what was fetched), DROP (somebody else has that attempt now: it goes on without you)
+ * DOCUMENT (what was fetched), DROP (somebody else has that attempt now: it goes on without you),
+ * PROBE (are these nodes there?)
  *   worker -> server   HELLO (name, capacity, jigs, plugins, what it holds), BEAT (what it holds),
  * RESULT, LOG, FETCH (a document that a TASK names), SEEN (a node showed a host key, and none was
  * known), NOTE (what a run waits for that goes on; empty: for nothing any more), WANT (a part of a
- * content that a TASK names); the server answers that with PART
+ * content that a TASK names); the server answers that with PART; PROBED (what came of probes, each
+ * as it comes, and nodes that an attempt did not reach)
  *
  * A worker keeps a result until it is acknowledged and sends it again after a HELLO.  An attempt
  * that answers AGAIN is asked again under the same number with `ask` one higher; RESULT repeats the
@@ -61,7 +63,9 @@
     X(NOTE, "note")                                                                                \
     X(DROP, "drop")                                                                                \
     X(WANT, "want")                                                                                \
-    X(PART, "part")
+    X(PART, "part")                                                                                \
+    X(PROBE, "probe")                                                                              \
+    X(PROBED, "probed")
 enum taskmsg_kind {
 #define X(id, text) TASKMSG_##id,
     TASKMSG_KINDS(X)
@@ -100,6 +104,37 @@ enum phase {
         PHASE_COUNT
 };
 const char *phase_name(enum phase p);
+
+/* What came of a probe of a node.  Only ANSWERS is a sight of it, and only SILENT counts against
+ * it.
+ */
+#define PROBE_ENDS(X)                                                                              \
+    X(ANSWERS, "answers")                                                                          \
+    X(SILENT, "silent")             /* no address answered */                                      \
+    X(HOST_KEY, "host-key-changed") /* something answers that is not trusted */                    \
+    X(AUTH, "auth")                 /* it answers, and does not let us in */                       \
+    X(UNABLE, "unable")             /* it answers, or this worker cannot ask: nothing is known */  \
+    X(MISSED, "missed")             /* no probe: an attempt did not reach it */
+enum probe_end {
+#define X(id, text) PROBE_##id,
+    PROBE_ENDS(X)
+#undef X
+        PROBE_END_COUNT
+};
+const char *probe_end_name(enum probe_end p);
+
+struct probe_ask {
+    struct str node, access; /* as in a TASK */
+    uint64_t number;         /* the answer repeats it */
+    bool who;                /* which machine it is, and in which boot, is asked too */
+};
+struct probe_answer {
+    struct str node;
+    uint64_t number; /* 0: nobody asked */
+    enum probe_end end;
+    struct str text;                /* why not, for people */
+    struct str machine_id, boot_id; /* "": not told */
+};
 
 struct held_attempt {
     uint32_t task, attempt;
@@ -166,6 +201,11 @@ struct taskmsg {
     uint64_t lease_ms; /* of a server: what runs there is given up after so long in silence */
     const struct held_attempt *released; /* BEAT: what goes on on nodes, for another one to take */
     uint32_t n_released;
+    /* PROBE, PROBED */
+    const struct probe_ask *probes;
+    uint32_t n_probes;
+    const struct probe_answer *answers;
+    uint32_t n_answers;
 };
 /* Does this jig act on the node, wherever that is?  Others act where the worker is. */
 bool taskmsg_jig_on_node(struct str jig);

@@ -150,6 +150,8 @@ static bool take(struct worker_info *w, const struct taskmsg *m)
     case TASKMSG_DOCUMENT:
     case TASKMSG_DROP:
     case TASKMSG_PART:
+    case TASKMSG_PROBE:
+    case TASKMSG_PROBED:
     case TASKMSG_KIND_COUNT: break;
     }
     log_line(LOG_WARN, "worker.message", LOGT("text", "not for a server"));

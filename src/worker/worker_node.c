@@ -223,6 +223,12 @@ struct node *node_get(struct worker *w, const struct taskmsg *m, struct err *e)
     return access_take(n, m, e) < 0 ? NULL : n;
 }
 
+int nodes_probe(struct node *n, uint64_t timeout_ms, ssh_probe_f *fn, void *arg,
+                struct ssh_probe **ret_probe, struct err *e)
+{
+    return ssh_probe(n->w->nodes->pool, &n->target, (uint32_t)timeout_ms, fn, arg, ret_probe, e);
+}
+
 /* ---- ways of other programs ---- */
 
 static struct str keep_text(struct arena *mem, const struct buf *b)
