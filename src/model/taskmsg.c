@@ -43,6 +43,7 @@ enum {
     X(name, STR, TASK, 0)                                                                          \
     X(node, STR, TASK | SEEN, SEEN)                                                                \
     X(access, STR, TASK, 0)                                                                        \
+    X(access_rev, U64, TASK, 0)                                                                    \
     X(address, STR, TASK, 0)                                                                       \
     X(key, STR, TASK, 0)                                                                           \
     X(params, STR, TASK, 0)                                                                        \

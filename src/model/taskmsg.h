@@ -125,8 +125,9 @@ const char *probe_end_name(enum probe_end p);
 
 struct probe_ask {
     struct str node, access; /* as in a TASK */
-    uint64_t number;         /* the answer repeats it */
-    bool who;                /* which machine it is, and in which boot, is asked too */
+    uint64_t access_rev;
+    uint64_t number; /* the answer repeats it */
+    bool who;        /* which machine it is, and in which boot, is asked too */
 };
 struct probe_answer {
     struct str node;
@@ -148,21 +149,22 @@ struct taskmsg {
     /* TASK */
     struct str jig, name, node, address; /* task name for people; node's name and first address */
     struct str access;                   /* JSON text: how its node is reached; "": as usual */
-    struct str key;                      /* the run's idempotency key, equal in all its attempts */
-    struct str params, data;             /* JSON text */
-    struct str under, over;              /* digests of documents, "" for none */
-    struct str tests;     /* JSON text {pre, post}, each {cmd, timeout_ms, retries} */
-    struct str fields;    /* JSON text {type, provider, fields}: what was said to its provider */
-    struct str secrets;   /* JSON text {field: text}: sensitive ones; in no digest and no log */
-    struct str resources; /* JSON text of a list: plugin/plugin_versions.h */
-    uint64_t fence;       /* which start of which server it is from, rising */
-    uint32_t followers;   /* so many TASKs right behind this one begin behind it, or each other */
-    uint64_t since_ms;    /* it was sent so long ago to somebody else, and may have begun; 0: new */
-    uint32_t behind;      /* begins when this task, sent just before, has succeeded; 0: at once */
-    bool no_op;           /* nothing is to be changed, only told */
-    struct str digest;    /* taskmsg_digest() of all these */
-    uint64_t timeout_ms;  /* 0: none */
-    uint64_t grace_ms;    /* between TERM and KILL; TASK and CANCEL */
+    uint64_t access_rev;     /* rises with what is said of the node: an older access is not taken */
+    struct str key;          /* the run's idempotency key, equal in all its attempts */
+    struct str params, data; /* JSON text */
+    struct str under, over;  /* digests of documents, "" for none */
+    struct str tests;        /* JSON text {pre, post}, each {cmd, timeout_ms, retries} */
+    struct str fields;       /* JSON text {type, provider, fields}: what was said to its provider */
+    struct str secrets;      /* JSON text {field: text}: sensitive ones; in no digest and no log */
+    struct str resources;    /* JSON text of a list: plugin/plugin_versions.h */
+    uint64_t fence;          /* which start of which server it is from, rising */
+    uint32_t followers;  /* so many TASKs right behind this one begin behind it, or each other */
+    uint64_t since_ms;   /* it was sent so long ago to somebody else, and may have begun; 0: new */
+    uint32_t behind;     /* begins when this task, sent just before, has succeeded; 0: at once */
+    bool no_op;          /* nothing is to be changed, only told */
+    struct str digest;   /* taskmsg_digest() of all these */
+    uint64_t timeout_ms; /* 0: none */
+    uint64_t grace_ms;   /* between TERM and KILL; TASK and CANCEL */
     /* RESULT */
     enum outcome outcome;
     enum phase phase;

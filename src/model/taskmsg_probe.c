@@ -1,6 +1,6 @@
 /* taskmsg_probe.c - lists of probes and of what came of them, to JSON and back
  *
- *   probes   [{"node", "number", "access", "who"}]
+ *   probes   [{"node", "number", "access", "access_rev", "who"}]
  *   answers  [{"node", "number", "end", "text", "machine_id", "boot_id"}]
  *
  * As everywhere in a message: what is zero or empty is left out, unknown members are ignored, a
@@ -30,15 +30,20 @@ static void put_text(struct jsonw *w, const char *key, struct str s)
     jsonw_str(w, s);
 }
 
+static void put_number(struct jsonw *w, const char *key, uint64_t n)
+{
+    if (n == 0)
+        return;
+    jsonw_key(w, key);
+    jsonw_u64(w, n);
+}
+
 static void put_head(struct jsonw *w, struct str node, uint64_t number)
 {
     jsonw_map(w);
     jsonw_key(w, "node");
     jsonw_str(w, node.s ? node : str_of(""));
-    if (number) {
-        jsonw_key(w, "number");
-        jsonw_u64(w, number);
-    }
+    put_number(w, "number", number);
 }
 
 void taskmsg_probes_write(struct jsonw *w, const char *name, const struct taskmsg *m)
@@ -49,6 +54,7 @@ void taskmsg_probes_write(struct jsonw *w, const char *name, const struct taskms
         const struct probe_ask *p = &m->probes[i];
         put_head(w, p->node, p->number);
         put_text(w, "access", p->access);
+        put_number(w, "access_rev", p->access_rev);
         if (p->who) {
             jsonw_key(w, "who");
             jsonw_bool(w, true);
@@ -101,20 +107,27 @@ static int get_text(const struct item *x, const char *key, struct str *ret_s)
     return 0;
 }
 
+static int get_number(const struct item *x, const char *key, uint64_t *ret_n)
+{
+    const struct value *v = value_get(x->v, key);
+    if (v && (v->kind != VALUE_INT || v->i < 0))
+        return refuse(x, "expected a number from 0 on");
+    *ret_n = v ? (uint64_t)v->i : 0;
+    return 0;
+}
+
 static int get_head(const struct item *x, struct str *ret_node, uint64_t *ret_number)
 {
-    const struct value *number = value_get(x->v, "number");
     struct str node = {0};
     if (x->v->kind != VALUE_MAP)
         return refuse(x, "expected a map");
-    if (number && (number->kind != VALUE_INT || number->i < 0))
-        return refuse(x, "expected a number from 0 on");
+    if (get_number(x, "number", ret_number) < 0)
+        return -ERR_INVALID;
     if (get_text(x, "node", &node) < 0)
         return -ERR_INVALID;
     if (node.n == 0)
         return refuse(x, "a node has a name");
     *ret_node = node;
-    *ret_number = number ? (uint64_t)number->i : 0;
     return 0;
 }
 
@@ -146,7 +159,8 @@ int taskmsg_probes_read(struct arena *a, const char *name, const struct value *v
         struct item x = {name, i, &v->items[i], e};
         const struct value *who = value_get(x.v, "who");
         if (get_head(&x, &probes[i].node, &probes[i].number) < 0 ||
-            get_text(&x, "access", &probes[i].access) < 0)
+            get_text(&x, "access", &probes[i].access) < 0 ||
+            get_number(&x, "access_rev", &probes[i].access_rev) < 0)
             return -ERR_INVALID;
         if (who && who->kind != VALUE_BOOL)
             return refuse(&x, "expected true or false");

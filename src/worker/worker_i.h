@@ -258,7 +258,8 @@ bool run_has_documents(const struct run *r);
 struct node {
     struct worker *w;
     struct reach_link link;
-    char *name, *access; /* as it came with the last task */
+    char *name, *access; /* as it came with the last task or probe */
+    uint64_t access_rev; /* of it: an older one is not taken, it may lack keys that are pinned */
     struct arena mem;    /* of the target's texts */
     struct ssh_target target;
     struct reach_options options;

@@ -165,7 +165,7 @@ void probe_come(struct worker *w, const struct taskmsg *m)
 {
     for (uint32_t i = 0; i < m->n_probes && !w->stopping; i++) {
         const struct probe_ask *q = &m->probes[i];
-        struct taskmsg about = {.node = q->node, .access = q->access};
+        struct taskmsg about = {.node = q->node, .access = q->access, .access_rev = q->access_rev};
         struct value *access = NULL;
         struct err e = {0};
         int rc = 0;

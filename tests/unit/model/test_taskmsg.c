@@ -8,7 +8,7 @@ static const struct str jigs[] = {{"noop", 4}, {"shell", 5}};
 static const struct held_attempt held[] = {{1, 2}, {UINT32_MAX, UINT32_MAX}};
 
 static const struct probe_ask probes[] = {
-    {.node = {"n1", 2}, .access = {"{\"port\":22}", 11}, .number = 7, .who = true},
+    {.node = {"n1", 2}, .access = {"{\"port\":22}", 11}, .access_rev = 9, .number = 7, .who = true},
     {.node = {"n2", 2}}};
 static const struct probe_answer answers[] = {
     {.node = {"n1", 2},
@@ -62,6 +62,7 @@ static void same(const struct taskmsg *a, const struct taskmsg *b)
     for (uint32_t i = 0; i < a->n_probes && i < b->n_probes; i++) {
         same_str(a->probes[i].node, b->probes[i].node, "node of a probe", k);
         same_str(a->probes[i].access, b->probes[i].access, "access of a probe", k);
+        ok(a->probes[i].access_rev == b->probes[i].access_rev, "revision of a probe");
         ok(a->probes[i].number == b->probes[i].number && a->probes[i].who == b->probes[i].who,
            "number and question of a probe");
     }

@@ -136,6 +136,36 @@ static void test_answers(void)
     rig_done(&r);
 }
 
+/* How a node is reached is what was said last, whatever arrives last. */
+static void test_older_access(void)
+{
+    struct rig r;
+    struct port greets, mute;
+    struct worker_options o = {
+        .name = "w", .capacity = 1, .beat_ms = 1000, .ssh_transport = "libssh"};
+    struct probe_answer got[4];
+    rig_init(&r, false, &o);
+    port_open(&greets, &r, "SSH-2.0-test\r\n");
+    port_open(&mute, &r, NULL);
+    struct str old = at(&r, mute.number), new = at(&r, greets.number);
+    const struct probe_ask asks[] = {
+        {.node = str_of("n"), .access = old, .access_rev = 3, .number = 1},
+        {.node = str_of("n"), .access = new, .access_rev = 4, .number = 2},
+        {.node = str_of("n"), .access = old, .access_rev = 3, .number = 3},
+        {.node = str_of("n"), .access = old, .access_rev = 5, .number = 4},
+    };
+    rig_send(&r, &(struct taskmsg){
+                     .kind = TASKMSG_PROBE, .timeout_ms = 500, .probes = asks, .n_probes = 4});
+    size_t n = wait_told(&r, got, 4);
+    is_int(of(got, n, 1)->end, PROBE_SILENT, "where it is said to be");
+    is_int(of(got, n, 2)->end, PROBE_ANSWERS, "where it is said to be now");
+    is_int(of(got, n, 3)->end, PROBE_ANSWERS, "what was said before that does not count any more");
+    is_int(of(got, n, 4)->end, PROBE_SILENT, "unless it is said anew");
+    port_close(&greets);
+    port_close(&mute);
+    rig_done(&r);
+}
+
 /* It greets, and that is all: asked who it is, it is not silent. */
 static void test_who(void)
 {
@@ -207,6 +237,7 @@ static void test_end(void)
 int main(void)
 {
     test_answers();
+    test_older_access();
     test_who();
     test_missed();
     test_end();
