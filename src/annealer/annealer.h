@@ -72,6 +72,8 @@ struct node_view {
     uint32_t id, slots, used, errors, noderoles;
     uint8_t available, alive;
     uint64_t silent_ms, machine, boot;
+    uint32_t probes;        /* that it did not answer since silent_ms */
+    uint64_t away_until_ms; /* a task took it down, and no sight of it came since; 0: none did */
     bool frozen, gone;
 };
 struct operation_view {

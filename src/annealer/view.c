@@ -79,6 +79,8 @@ bool anneal_node(const struct anneal *a, uint32_t id, struct node_view *v)
                             .silent_ms = n->silent_ms,
                             .machine = n->machine,
                             .boot = n->boot,
+                            .probes = n->probes,
+                            .away_until_ms = n->away_until_ms,
                             .frozen = a->freeze_on_error && n->errors > 0,
                             .gone = n->gone};
     return true;

@@ -65,9 +65,10 @@ const struct cli_verb cli_verbs[] = {
      .args = {{"NAME", KIND_TEXT, ARG_OPTIONAL,
                "fully qualified name; made from node_pattern if left out", NULL}},
      .opts = OPTS(NODE_FIELDS),
-     .about = "The node gets the role machine and the discovery roles whose jig is active, or with "
-              "--admin the bootstrap roles.  Roles of a catalog that is loaded later are bound "
-              "with `anneal deployment bind system ROLE=NODE`.",
+     .about = "The node is alive as soon as a worker has seen it; --alive alive does not wait for "
+              "that.  It gets the role machine and the discovery roles whose jig is active, or "
+              "with --admin the bootstrap roles.  Roles of a catalog that is loaded later are "
+              "bound with `anneal deployment bind system ROLE=NODE`.",
      .examples = "anneal node add db1.example.org --label rack=3 --group db --address 10.0.3.1 "
                  "--available"},
     {"node", "set", "change a node", cmd_node_set, S,
@@ -95,7 +96,10 @@ const struct cli_verb cli_verbs[] = {
                "alive or silent as a probe sees it; dead is an operator's word",
                "alive|silent|dead"}},
      .opts = OPTS(OPT("machine-id", "ID", KIND_TEXT, "the machine's id"),
-                  OPT("boot-id", "ID", KIND_TEXT, "the id of this boot"))},
+                  OPT("boot-id", "ID", KIND_TEXT, "the id of this boot")),
+     .about = "Workers look for nodes by themselves (probe_interval); this is for what they cannot "
+              "see.  A node that was said to be dead is looked for again after a while: to keep "
+              "hands off it, `anneal node maintenance`."},
     {"node", "maintenance", "keep hands off a node, or end that", cmd_node_maintenance, S,
      .routes = "GET /v1/nodes/{node}, PATCH /v1/nodes/{node}",
      .args = {A_NODE, {"on|off", KIND_WORD, 0, "whether it is in maintenance", "on|off"}},

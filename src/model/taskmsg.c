@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "base/json.h"
+#include "model/taskmsg_i.h"
 
 enum {
     TASK = 1u << TASKMSG_TASK,
@@ -27,6 +28,8 @@ enum {
     DROP = 1u << TASKMSG_DROP,
     WANT = 1u << TASKMSG_WANT,
     PART = 1u << TASKMSG_PART,
+    PROBE = 1u << TASKMSG_PROBE,
+    PROBED = 1u << TASKMSG_PROBED,
     ABOUT = TASK | CANCEL | RESULT | LOG | FETCH | NOTE | DROP | WANT, /* one attempt */
 };
 
@@ -40,6 +43,7 @@ enum {
     X(name, STR, TASK, 0)                                                                          \
     X(node, STR, TASK | SEEN, SEEN)                                                                \
     X(access, STR, TASK, 0)                                                                        \
+    X(access_rev, U64, TASK, 0)                                                                    \
     X(address, STR, TASK, 0)                                                                       \
     X(key, STR, TASK, 0)                                                                           \
     X(params, STR, TASK, 0)                                                                        \
@@ -56,7 +60,7 @@ enum {
     X(since_ms, U64, TASK, 0)                                                                      \
     X(no_op, BOOL, TASK, 0)                                                                        \
     X(digest, STR, TASK | RESULT, 0)                                                               \
-    X(timeout_ms, U64, TASK, 0)                                                                    \
+    X(timeout_ms, U64, TASK | PROBE, 0)                                                            \
     X(grace_ms, U64, TASK | CANCEL, 0)                                                             \
     X(outcome, OUTCOME, RESULT, RESULT)                                                            \
     X(phase, PHASE, RESULT, 0)                                                                     \
@@ -86,9 +90,25 @@ enum {
     X(held, HELD, HELLO | BEAT, 0)                                                                 \
     X(lease_ms, U64, BEAT, 0)                                                                      \
     X(draining, BOOL, HELLO | BEAT, 0)                                                             \
-    X(released, RELEASED, BEAT, 0)
+    X(released, RELEASED, BEAT, 0)                                                                 \
+    X(probes, PROBES, PROBE, PROBE)                                                                \
+    X(answers, ANSWERS, PROBED, PROBED)
 
-enum field_type { U32, U64, I32, BOOL, STR, OUTCOME, PHASE, STREAM, JIGS, HELD, RELEASED };
+enum field_type {
+    U32,
+    U64,
+    I32,
+    BOOL,
+    STR,
+    OUTCOME,
+    PHASE,
+    STREAM,
+    JIGS,
+    HELD,
+    RELEASED,
+    PROBES,
+    ANSWERS
+};
 struct field {
     const char *name;
     size_t name_n;
@@ -246,6 +266,8 @@ static void write_field(struct jsonw *w, const struct field *f, const struct tas
         if (m->n_released)
             write_attempts(w, f, m->released, m->n_released);
         return;
+    case PROBES: taskmsg_probes_write(w, f->name, m); return;
+    case ANSWERS: taskmsg_answers_write(w, f->name, m); return;
     }
     if (number || required) {
         jsonw_key(w, f->name);
@@ -386,6 +408,8 @@ static int read_field(struct arena *a, const struct field *f, const struct value
     case JIGS: return read_jigs(a, f, v, m, e);
     case HELD: return read_attempts(a, f, v, &m->held, &m->n_held, e);
     case RELEASED: return read_attempts(a, f, v, &m->released, &m->n_released, e);
+    case PROBES: return taskmsg_probes_read(a, f->name, v, m, e);
+    case ANSWERS: return taskmsg_answers_read(a, f->name, v, m, e);
     }
     return rc;
 }

@@ -6,11 +6,13 @@
  *
  *   server -> worker   TASK, CANCEL, ACK (results up to reply number `seq` are durable), HELLO
  * (asks for one back, as a server does that has just come up), BEAT (it heard the worker's),
- * DOCUMENT (what was fetched), DROP (somebody else has that attempt now: it goes on without you)
+ * DOCUMENT (what was fetched), DROP (somebody else has that attempt now: it goes on without you),
+ * PROBE (are these nodes there?)
  *   worker -> server   HELLO (name, capacity, jigs, plugins, what it holds), BEAT (what it holds),
  * RESULT, LOG, FETCH (a document that a TASK names), SEEN (a node showed a host key, and none was
  * known), NOTE (what a run waits for that goes on; empty: for nothing any more), WANT (a part of a
- * content that a TASK names); the server answers that with PART
+ * content that a TASK names); the server answers that with PART; PROBED (what came of probes, each
+ * as it comes, and nodes that an attempt did not reach)
  *
  * A worker keeps a result until it is acknowledged and sends it again after a HELLO.  An attempt
  * that answers AGAIN is asked again under the same number with `ask` one higher; RESULT repeats the
@@ -61,7 +63,9 @@
     X(NOTE, "note")                                                                                \
     X(DROP, "drop")                                                                                \
     X(WANT, "want")                                                                                \
-    X(PART, "part")
+    X(PART, "part")                                                                                \
+    X(PROBE, "probe")                                                                              \
+    X(PROBED, "probed")
 enum taskmsg_kind {
 #define X(id, text) TASKMSG_##id,
     TASKMSG_KINDS(X)
@@ -101,6 +105,38 @@ enum phase {
 };
 const char *phase_name(enum phase p);
 
+/* What came of a probe of a node.  Only ANSWERS is a sight of it, and only SILENT counts against
+ * it.
+ */
+#define PROBE_ENDS(X)                                                                              \
+    X(ANSWERS, "answers")                                                                          \
+    X(SILENT, "silent")             /* no address answered */                                      \
+    X(HOST_KEY, "host-key-changed") /* something answers that is not trusted */                    \
+    X(AUTH, "auth")                 /* it answers, and does not let us in */                       \
+    X(UNABLE, "unable")             /* it answers, or this worker cannot ask: nothing is known */  \
+    X(MISSED, "missed")             /* no probe: an attempt did not reach it */
+enum probe_end {
+#define X(id, text) PROBE_##id,
+    PROBE_ENDS(X)
+#undef X
+        PROBE_END_COUNT
+};
+const char *probe_end_name(enum probe_end p);
+
+struct probe_ask {
+    struct str node, access; /* as in a TASK */
+    uint64_t access_rev;
+    uint64_t number; /* the answer repeats it */
+    bool who;        /* which machine it is, and in which boot, is asked too */
+};
+struct probe_answer {
+    struct str node;
+    uint64_t number; /* 0: nobody asked */
+    enum probe_end end;
+    struct str text;                /* why not, for people */
+    struct str machine_id, boot_id; /* "": not told */
+};
+
 struct held_attempt {
     uint32_t task, attempt;
 };
@@ -113,21 +149,22 @@ struct taskmsg {
     /* TASK */
     struct str jig, name, node, address; /* task name for people; node's name and first address */
     struct str access;                   /* JSON text: how its node is reached; "": as usual */
-    struct str key;                      /* the run's idempotency key, equal in all its attempts */
-    struct str params, data;             /* JSON text */
-    struct str under, over;              /* digests of documents, "" for none */
-    struct str tests;     /* JSON text {pre, post}, each {cmd, timeout_ms, retries} */
-    struct str fields;    /* JSON text {type, provider, fields}: what was said to its provider */
-    struct str secrets;   /* JSON text {field: text}: sensitive ones; in no digest and no log */
-    struct str resources; /* JSON text of a list: plugin/plugin_versions.h */
-    uint64_t fence;       /* which start of which server it is from, rising */
-    uint32_t followers;   /* so many TASKs right behind this one begin behind it, or each other */
-    uint64_t since_ms;    /* it was sent so long ago to somebody else, and may have begun; 0: new */
-    uint32_t behind;      /* begins when this task, sent just before, has succeeded; 0: at once */
-    bool no_op;           /* nothing is to be changed, only told */
-    struct str digest;    /* taskmsg_digest() of all these; RESULT: of what its node was given */
-    uint64_t timeout_ms;  /* 0: none */
-    uint64_t grace_ms;    /* between TERM and KILL; TASK and CANCEL */
+    uint64_t access_rev;     /* rises with what is said of the node: an older access is not taken */
+    struct str key;          /* the run's idempotency key, equal in all its attempts */
+    struct str params, data; /* JSON text */
+    struct str under, over;  /* digests of documents, "" for none */
+    struct str tests;        /* JSON text {pre, post}, each {cmd, timeout_ms, retries} */
+    struct str fields;       /* JSON text {type, provider, fields}: what was said to its provider */
+    struct str secrets;      /* JSON text {field: text}: sensitive ones; in no digest and no log */
+    struct str resources;    /* JSON text of a list: plugin/plugin_versions.h */
+    uint64_t fence;          /* which start of which server it is from, rising */
+    uint32_t followers;  /* so many TASKs right behind this one begin behind it, or each other */
+    uint64_t since_ms;   /* it was sent so long ago to somebody else, and may have begun; 0: new */
+    uint32_t behind;     /* begins when this task, sent just before, has succeeded; 0: at once */
+    bool no_op;          /* nothing is to be changed, only told */
+    struct str digest;   /* taskmsg_digest() of all these; RESULT: of what its node was given */
+    uint64_t timeout_ms; /* 0: none */
+    uint64_t grace_ms;   /* between TERM and KILL; TASK and CANCEL */
     /* RESULT */
     enum outcome outcome;
     enum phase phase;
@@ -166,6 +203,11 @@ struct taskmsg {
     uint64_t lease_ms; /* of a server: what runs there is given up after so long in silence */
     const struct held_attempt *released; /* BEAT: what goes on on nodes, for another one to take */
     uint32_t n_released;
+    /* PROBE, PROBED */
+    const struct probe_ask *probes;
+    uint32_t n_probes;
+    const struct probe_answer *answers;
+    uint32_t n_answers;
 };
 /* Does this jig act on the node, wherever that is?  Others act where the worker is. */
 bool taskmsg_jig_on_node(struct str jig);

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "server/clusters.h"
 #include "server/data_i.h"
+#include "server/probing.h"
 #include "server/providers.h"
 #include "server/resources.h"
 #include "server/workers.h"
@@ -62,6 +63,11 @@ static void refuse_task(struct server *s, const struct dispatch *d, const char *
         hold_for_nobody(s, d); /* not now: it will be lost */
 }
 
+uint64_t dispatch_access_rev(const struct server *s, uint32_t node)
+{
+    return s->fence << 32 | s->inv.nodes.at[node].rev;
+}
+
 /* The message of an attempt, its texts in `mem`.  False: it is not to be sent. */
 static bool task_message(struct server *s, struct data_look *look, struct arena *mem,
                          const struct dispatch *d, struct taskmsg *ret_m)
@@ -96,6 +102,7 @@ static bool task_message(struct server *s, struct data_look *look, struct arena 
                               .node = str_of(t.node ? s->inv.nodes.at[t.node].name : ""),
                               .address = t.node ? data_node_get(s, t.node)->address : str_of(""),
                               .access = t.node ? data_node_get(s, t.node)->access : str_of(""),
+                              .access_rev = t.node ? dispatch_access_rev(s, t.node) : 0,
                               .key = str_of(arena_printf(mem, "t%u-g%u", d->task, nr.generation)),
                               .params = params,
                               .data = parts.data,
@@ -256,6 +263,7 @@ static void note_on_node(void *arg, const struct open_attempt *o)
 void dispatch_access_changed(struct server *s, uint32_t node)
 {
     struct on_node n = {.server = s, .node = node};
+    probing_hurry(s, node);
     anneal_each_open_attempt(s->engine, note_on_node, &n);
     for (size_t i = 0; i < n.found.n; i++)
         send_again(s, &n.found.at[i]);
@@ -312,4 +320,5 @@ void dispatch_beat(void *arg)
     cluster_beat(s);
     resources_beat(s);
     inbox_pump(s);
+    probing_beat(s);
 }

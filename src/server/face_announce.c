@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "server/server_i.h"
+#include "server/probing.h"
 
 enum { FACTS_BYTES = 64 * 1024, BURST_SECONDS = 10 };
 
@@ -111,6 +111,7 @@ int server_announce(struct server *s, const struct server_call *c, struct server
         rc = node_make(s, c, name, told(c), &id, e);
     } else if (rc >= 0 && (rc = node_seen(s, c, id, machine, boot, e)) >= 0) {
         node_body_refresh(s, c, id, told(c));
+        probing_told(s, id, true);
     }
     if (rc < 0)
         return rc;

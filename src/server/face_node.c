@@ -6,7 +6,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "server/server_i.h"
+#include "server/probing.h"
 
 static void reply_node(struct server *s, const struct server_call *c, uint32_t id,
                        struct server_reply *r)
@@ -61,6 +61,7 @@ static int patch_engine(struct server *s, const struct server_call *c, uint32_t 
     if (rc >= 0 && alive && strcmp(alive, "dead") == 0 && v.alive != ALIVE_DEAD) {
         struct event ev = {.kind = EVENT_NODE_DEAD, .id = id};
         rc = server_apply(s, &ev, &note, NULL, e);
+        probing_told(s, id, false);
     }
     return rc;
 }
@@ -144,10 +145,13 @@ int server_node_report(struct server *s, const struct server_call *c, struct ser
         rc = node_seen(s, c, id, machine, boot, e);
         if (rc >= 0 && (machine || boot))
             node_body_refresh(s, c, id, c->body);
+        probing_told(s, id, true);
     } else {
         struct event ev = {.kind = strcmp(word, "dead") == 0 ? EVENT_NODE_DEAD : EVENT_NODE_SILENT,
                            .id = id};
         rc = server_apply(s, &ev, &note, NULL, e);
+        if (rc >= 0 && ev.kind == EVENT_NODE_DEAD)
+            probing_told(s, id, false);
     }
     if (rc < 0)
         return rc;

@@ -8,7 +8,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
-#include "server/server_i.h"
+#include "server/probing.h"
 
 enum { ASKED_MOST = 256 }; /* objects whose reasons are asked for, in one answer */
 
@@ -110,6 +110,7 @@ static int why_node(struct why_answer *w, const char *name, struct server_reply 
     if (!id)
         return face_not_found_near(e, "node", name, &s->inv.node_by_name);
     why_follow(w, ROWS_NODE, id);
+    probing_why(w, id);
     struct why_head h = {.object = "node",
                          .name = s->inv.nodes.at[id].name,
                          .state = noderole_state_name(view_node_state(s, id)),

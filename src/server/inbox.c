@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "server/clusters.h"
 #include "server/data_i.h"
+#include "server/probing.h"
 #include "server/resources.h"
 #include "server/workers.h"
 
@@ -81,6 +82,7 @@ static int on_result(struct server *s, const struct taskmsg *m)
         cluster_machine_made(s, m->task);
     if (!anneal_attempt_open(s->engine, m->task, m->attempt) || m->outcome == OUTCOME_AGAIN)
         lease_drop(s->lease, m->task, m->attempt);
+    probing_used(s, m->task, m);
     run_note_drop(s, m->task, m->attempt);
     attemptlog_ended(s, m->task, m->attempt);
     return 0;
@@ -156,6 +158,8 @@ static bool take(struct worker_info *w, const struct taskmsg *m)
     case TASKMSG_SEEN: return on_seen(s, m);
     case TASKMSG_WANT: on_want(w, m); return true;
     case TASKMSG_NOTE: run_note_set(s, m->task, m->attempt, m->text); return true;
+    case TASKMSG_PROBED: return probing_answers(w, m);
+    case TASKMSG_PROBE:
     case TASKMSG_TASK:
     case TASKMSG_CANCEL:
     case TASKMSG_ACK:

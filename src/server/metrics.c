@@ -6,7 +6,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 
-#include "server/server_i.h"
+#include "server/probing.h"
 
 static void family(struct buf *b, const char *name, const char *type, const char *help)
 {
@@ -93,6 +93,17 @@ static void put_hooks(struct server *s, struct buf *b)
         labelled(b, "anneal_hooks_slow_total", "hook", name, n);
 }
 
+static void put_probes(struct server *s, struct buf *b)
+{
+    const uint64_t *counts = s->pulse ? pulse_counts(s->pulse) : NULL;
+    family(b, "anneal_probes_total", "counter", "Probes of nodes, by what came of them.");
+    for (int i = 0; i < PROBE_MISSED; i++)
+        labelled(b, "anneal_probes_total", "result", probe_end_name((enum probe_end)i),
+                 counts ? counts[i] : 0);
+    family(b, "anneal_probes_open", "gauge", "Probes of nodes that are under way.");
+    buf_printf(b, "anneal_probes_open %u\n", s->pulse ? pulse_flying(s->pulse) : 0);
+}
+
 void server_metrics(struct server *s, struct buf *b)
 {
     struct hook_figures hooks = hook_figures(s);
@@ -138,6 +149,7 @@ void server_metrics(struct server *s, struct buf *b)
     }
     put_totals(s, b);
     put_nodes(s, b);
+    put_probes(s, b);
     put_operations(s, b);
     put_pools(s, b);
     put_hooks(s, b);

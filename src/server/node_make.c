@@ -100,7 +100,7 @@ static int engine_add(struct server *s, const struct server_call *c, const char 
     return server_apply(s, &ev, &note, NULL, e);
 }
 
-static uint64_t id_digest(const char *text)
+uint64_t node_id_digest(const char *text)
 {
     return text && *text ? digest_64(text, strlen(text)) : 0;
 }
@@ -109,7 +109,7 @@ int node_seen(struct server *s, const struct server_call *c, uint32_t id, const 
               const char *boot, struct err *e)
 {
     struct event ev = {
-        .kind = EVENT_NODE_SEEN, .id = id, .a = id_digest(machine), .b = id_digest(boot)};
+        .kind = EVENT_NODE_SEEN, .id = id, .a = node_id_digest(machine), .b = node_id_digest(boot)};
     struct commit_note note = server_note(c, NULL);
     int rc = server_apply(s, &ev, &note, NULL, e);
     if (rc >= 0 && ev.a)
@@ -122,9 +122,9 @@ uint32_t node_of_machine(const struct server *s, const char *machine)
 {
     struct node_view v;
     uintptr_t id;
-    return u64map_get(&s->inv.node_by_machine, id_digest(machine), &id) &&
+    return u64map_get(&s->inv.node_by_machine, node_id_digest(machine), &id) &&
                    anneal_node(s->engine, (uint32_t)id, &v) && !v.gone &&
-                   v.machine == id_digest(machine)
+                   v.machine == node_id_digest(machine)
                ? (uint32_t)id
                : 0;
 }

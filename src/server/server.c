@@ -21,6 +21,7 @@
 #include "server/deploy.h"
 #include "server/forecast.h"
 #include "server/pace.h"
+#include "server/probing.h"
 #include "server/restore.h"
 #include "server/server_i.h"
 #include "server/tally.h"
@@ -265,6 +266,8 @@ static void forget(struct server *s)
     workers_acks_forget(s);
     run_notes_done(s);
     vec_done(&s->run_clocks);
+    pulse_free(s->pulse);
+    s->pulse = NULL;
     tenants_done(s);
 }
 
@@ -345,6 +348,7 @@ int server_restore(struct server *s, struct err *e)
 void server_reconcile(struct server *s)
 {
     dispatch_reconcile(s);
+    probing_load(s);
     server_touch(s);
 }
 

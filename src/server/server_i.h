@@ -209,6 +209,8 @@ struct server {
     VEC(uint32_t) node_workers;        /* by node: who was sent there last */
     VEC(struct inv_named) tenants;     /* by id; tenants.h */
     struct u64map run_notes;           /* run_note.c */
+    struct pulse *pulse;               /* probing.h; NULL: nobody looks for nodes */
+    uint32_t probed_nodes;             /* nodes below this one are in it */
     /* time: engine time = loop time + offset, so that it goes on where the last server stopped */
     int64_t clock_offset_ms;
     struct loop_timer *timer, *beat;
@@ -273,6 +275,8 @@ enum { DISPATCH_GRACE_MS = 5000, DISPATCH_CHAIN_MAX = 64 };
 bool dispatch_travels(struct server *s, uint32_t task);
 /* Nobody answers for it any more: another worker is sent, or it is lost. */
 void dispatch_lease_over(void *server, uint32_t task, uint32_t attempt);
+/* Orders what workers are told of a node, over restored backups too. */
+uint64_t dispatch_access_rev(const struct server *s, uint32_t node);
 /* What runs on this node may be held because it could not be reached: not like this any more. */
 void dispatch_access_changed(struct server *s, uint32_t node);
 void dispatch_all_reported(struct server *s);
@@ -376,6 +380,7 @@ void node_unmake(struct server *s, const struct server_call *c, uint32_t id);
 /* It answered: as this machine, in this boot (either may be NULL). */
 int node_seen(struct server *s, const struct server_call *c, uint32_t id, const char *machine,
               const char *boot, struct err *e);
+uint64_t node_id_digest(const char *id); /* as the engine knows a machine or boot; 0: "" or NULL */
 uint32_t node_of_machine(const struct server *s, const char *machine); /* 0: none */
 void node_machines_load(struct server *s);
 

@@ -1,7 +1,7 @@
 /* view_node.c - a node as a value: the engine's belief, the administrator's words, and the worst of
  * what is on it */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/server_i.h"
+#include "server/probing.h"
 
 /* How much a state matters when one word must stand for all; what is in service or gone does not.
  * The order is Crowbar's: an error is shown before work under way, work under way before work to
@@ -65,6 +65,7 @@ struct value *view_node(struct server *s, struct arena *a, uint32_t id)
     value_set(a, v, "groups", field(a, body, "groups", VALUE_LIST));
     value_set(a, v, "addresses", field(a, body, "addresses", VALUE_LIST));
     value_set(a, v, "access", field(a, body, "access", VALUE_MAP));
+    value_set(a, v, "probe", probing_view(s, a, id));
     value_put_text(a, v, "machine_id", value_as_text(value_get(body, "machine_id"), NULL));
     value_put_text(a, v, "boot_id", value_as_text(value_get(body, "boot_id"), NULL));
     value_set(a, v, "facts", field(a, body, "facts", VALUE_MAP));

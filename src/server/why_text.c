@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "server/server_i.h"
+#include "server/probing.h"
 #include "server/tenants.h"
 
 enum gravity { GRAVITY_LINK, GRAVITY_TIME, GRAVITY_CHANGE, GRAVITY_PERSON };
@@ -269,11 +269,13 @@ static void tell_not_alive(const struct why_answer *w, const struct why *y, stru
     t->gravity = v.alive == ALIVE_AWAY ? GRAVITY_TIME : GRAVITY_PERSON;
     t->remedy = arena_printf(w->mem, "anneal node report %s alive", name);
     if (v.alive == ALIVE_DEAD)
-        t->text = arena_printf(w->mem, "node %s is dead", name);
+        t->text = arena_printf(w->mem, "node %s is dead%s", name,
+                               probing_words(w->server, w->mem, y->id));
     else if (v.alive == ALIVE_AWAY)
         t->text = arena_printf(w->mem, "node %s is away, as a task on it said it would be", name);
     else
-        t->text = arena_printf(w->mem, "nobody has seen node %s alive yet", name);
+        t->text = arena_printf(w->mem, "nobody has seen node %s alive yet%s", name,
+                               probing_words(w->server, w->mem, y->id));
 }
 
 static void tell_pool(const struct why_answer *w, const struct why *y, struct told *t)

@@ -202,12 +202,35 @@ struct worker_info *workers_pick(struct server *s, struct str jig, uint32_t node
         if (fits(w, jig) && (!best || is_freer(s, w, best)))
             best = w;
     }
-    if (best && s->workers.n > 1 && node) {
-        while (s->node_workers.n <= node)
-            (void)vec_add(&s->node_workers);
-        s->node_workers.at[node] = best->id;
-    }
+    if (best)
+        workers_reached(s, node, best);
     return best;
+}
+
+void workers_reached(struct server *s, uint32_t node, const struct worker_info *w)
+{
+    if (s->workers.n <= 1 || !node)
+        return;
+    while (s->node_workers.n <= node)
+        (void)vec_add(&s->node_workers);
+    s->node_workers.at[node] = w->id;
+}
+
+struct worker_info *workers_prober(struct server *s, uint32_t node, uint32_t tries)
+{
+    uint32_t here = 0, at = 0;
+    struct worker_info *last = node < s->node_workers.n ? workers_get(s, s->node_workers.at[node])
+                                                        : NULL;
+    if (tries == 0 && last && last->queue && offers(last) > 0)
+        return last;
+    for (size_t i = 0; i < s->workers.n; i++)
+        here += s->workers.at[i]->queue && offers(s->workers.at[i]) > 0;
+    for (size_t i = 0; i < s->workers.n; i++) {
+        struct worker_info *w = s->workers.at[i];
+        if (w->queue && offers(w) > 0 && at++ == (node + tries) % here)
+            return w;
+    }
+    return NULL;
 }
 
 void workers_send(struct worker_info *w, const struct taskmsg *m)

@@ -54,6 +54,10 @@ void workers_done(struct server *s);
 
 /* Who is to get this start on this node; NULL: nobody who could is there. */
 struct worker_info *workers_pick(struct server *s, struct str jig, uint32_t node);
+/* Who is to look whether this node is there: the one that reached it last, or after `tries` that
+ * were not answered another one; NULL: nobody is here.  It takes no place of theirs. */
+struct worker_info *workers_prober(struct server *s, uint32_t node, uint32_t tries);
+void workers_reached(struct server *s, uint32_t node, const struct worker_info *w);
 void workers_send(struct worker_info *w, const struct taskmsg *m);
 void workers_flush(struct server *s);
 size_t workers_depth(const struct server *s); /* messages on their way to them */

@@ -140,8 +140,9 @@ int ssh_config_write(struct ssh_pool *p, const struct ssh_target *t, const char 
                      struct err *e);
 
 /* Is the machine there?  A connection that stands is asked for a sign of life; otherwise an ssh
- * server must greet on one of the addresses; nobody is logged in for that.  Behind a jump or a
- * configuration, where only OpenSSH finds the way, it takes a connection of the pool. */
+ * server must greet on one of the addresses; nobody is logged in for that, so whether it is who it
+ * should be is not asked.  Behind a jump or a configuration, where only OpenSSH finds the way, it
+ * takes a connection of the pool; one that is refused for its key or by its keys is there, too. */
 struct ssh_probe;
 typedef void ssh_probe_f(void *arg, bool alive, const char *text);
 int ssh_probe(struct ssh_pool *p, const struct ssh_target *t, uint32_t timeout_ms, ssh_probe_f *fn,

@@ -93,7 +93,8 @@ static void waiting_fail(struct ssh_peer *peer, enum ssh_fail fail, const char *
     struct ssh_run *r;
     while ((r = TAILQ_FIRST(&peer->waiting)) && r->number < until)
         ssh_run_fail(r, fail, text);
-    ssh_probe_list_answer(&peer->probes, false, text);
+    /* Whoever shows a key that is not trusted, or does not let us in, is there. */
+    ssh_probe_list_answer(&peer->probes, fail == SSH_FAIL_HOST_KEY || fail == SSH_FAIL_AUTH, text);
 }
 
 static void bury_connecting(struct ssh_conn *c)

@@ -53,6 +53,8 @@
       "time that workers have after a restart to report what they hold")                           \
     X(dead_after, DURATION, "60s", OPTS_SECOND, 30ull * OPTS_DAY, "",                              \
       "silence after which a node is declared dead")                                               \
+    X(probe_interval, DURATION, "20s", 0, 3600ull * OPTS_SECOND, "",                               \
+      "how often a node that is alive is asked whether it is there; 0: never by the server")       \
     X(probe_count, UINT, "3", 1, 100, "", "probes that must fail before a node is declared dead")  \
     X(suspect_percent, UINT, "20", 1, 100, "",                                                     \
       "share of nodes falling silent together that makes the server suspect itself")               \

@@ -148,6 +148,7 @@ static void settle(void *arg)
     struct worker *w = arg;
     runs_pump(w);
     runs_bury(w);
+    probes_flush(w);
     if (w->unflushed)
         queue_flush(w->mail);
     w->unflushed = false;
@@ -228,6 +229,8 @@ struct worker *worker_new(struct loop *l, struct queue *q, const struct worker_o
     link_init(&w->unacked);
     link_init(&w->travels);
     link_init(&w->parked);
+    link_init(&w->probes);
+    arena_init(&w->probed_mem);
     link_init(&w->documents_idle);
     link_init(&w->documents_asked);
     link_init(&w->blobs_idle);
@@ -308,6 +311,7 @@ void worker_free(struct worker *w)
     blobs_done(w);
     memory_done(w);
     travels_done(w);
+    probes_done(w);
     nodes_done(w);
     for (size_t i = 0; i < w->spare.n; i++) {
         arena_done(w->spare.at[i]);

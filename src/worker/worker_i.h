@@ -10,6 +10,7 @@
  *   worker_node.c    nodes that are reached by ssh: access, connections, what they may forget
  *   worker_travel.c  runs that are on such a node, one or several as a chain
  *   worker_park.c    runs that go on on a node which cannot be reached
+ *   worker_probe.c   are nodes there, and which machine in which boot
  *   worker_words.c   what a queue must know of messages that it keeps
  *   worker_blob.c    contents of resources: fetched in parts, kept while there is room
  *   worker_unpack.c  archives among them
@@ -195,6 +196,9 @@ struct worker {
     struct link travels;         /* that are not over, or not acknowledged */
     struct link parked;          /* runs whose node cannot be reached */
     struct loop_timer *retry;    /* of those */
+    struct link probes;          /* of nodes, under way */
+    struct arena probed_mem;     /* of what is told of them before the loop waits */
+    VEC(struct probe_answer) probed;
     uint64_t heard_ms, lease_ms; /* of the server, and after how long it gives us up; 0: never */
     struct strmap documents;     /* digest -> struct document */
     struct link documents_idle;  /* longest idle first */
@@ -257,7 +261,8 @@ bool run_has_documents(const struct run *r);
 struct node {
     struct worker *w;
     struct reach_link link;
-    char *name, *access; /* as it came with the last task */
+    char *name, *access; /* as it came with the last task or probe */
+    uint64_t access_rev; /* of it: an older one is not taken, it may lack keys that are pinned */
     struct arena mem;    /* of the target's texts */
     struct ssh_target target;
     struct reach_options options;
@@ -274,6 +279,9 @@ int node_route(void *run, const char *known_path, struct arena *mem, struct jig_
                struct err *e);
 void node_learned(void *run, struct str known);
 void node_forget_later(struct node *n, const char *chain); /* it need not keep this any more */
+/* Is it there?  By its access as it is now. */
+int nodes_probe(struct node *n, uint64_t timeout_ms, ssh_probe_f *fn, void *arg,
+                struct ssh_probe **ret_probe, struct err *e);
 int nodes_start(struct worker *w, const struct worker_options *o, struct err *e);
 void nodes_done(struct worker *w);
 
@@ -304,6 +312,13 @@ void run_hurry(struct run *r);  /* to be tried at once */
 void run_sent_again(struct run *r, const struct taskmsg *m);
 void run_reached(struct run *r);
 void parked_due(void *worker);
+
+/* worker_probe.c */
+void probe_come(struct worker *w, const struct taskmsg *m);
+/* An attempt did not reach it: whoever watches it may want to look. */
+void probe_missed(const struct node *n, const char *text);
+void probes_flush(struct worker *w); /* tells the server what was found out */
+void probes_done(struct worker *w);  /* before the nodes */
 
 /* worker_chain.c */
 /* It is to begin behind the newest run of that task.  False: that is not here. */

@@ -166,6 +166,8 @@ static void handle(struct worker *w, struct str text)
     case TASKMSG_PART: blob_come(w, &m); break;
     case TASKMSG_DROP: on_drop(w, &m); break;
     case TASKMSG_BEAT: on_server_beat(w, &m); break;
+    case TASKMSG_PROBE: probe_come(w, &m); break;
+    case TASKMSG_PROBED:
     case TASKMSG_NOTE:
     case TASKMSG_RESULT:
     case TASKMSG_LOG:

@@ -1,8 +1,9 @@
 /* worker_node.c - nodes that are reached by ssh: access, connections, what they may forget
  *
- * A node is known by its name.  How it is reached comes with each task, as a map, over what the
- * worker was told when it started; where the two say nothing the defaults of src/ssh hold.  A
- * change of access is taken with the next command.
+ * A node is known by its name.  How it is reached comes with each task and probe, as a map, over
+ * what the worker was told when it started; where the two say nothing the defaults of src/ssh hold.
+ * A change of access is taken with the next command.  What is older than what is known is not: a
+ * task that was sent before its node's key was pinned must not have another key accepted.
  *
  * Results stay on a node until they are acknowledged.  What may be forgotten is gathered and told
  * in one command a node, a while later: nobody waits for it.
@@ -211,6 +212,9 @@ struct node *node_get(struct worker *w, const struct taskmsg *m, struct err *e)
         return NULL;
     if (strmap_get(&all->by_name, m->node, &found)) {
         n = (struct node *)found;
+        if (m->access_rev < n->access_rev)
+            return n;
+        n->access_rev = m->access_rev;
         if (str_is(m->access, n->access))
             return n;
     } else {
@@ -221,7 +225,14 @@ struct node *node_get(struct worker *w, const struct taskmsg *m, struct err *e)
         arena_init(&n->mem);
         strmap_put(&all->by_name, str_of(n->name), (uintptr_t)n);
     }
+    n->access_rev = m->access_rev;
     return access_take(n, m, e) < 0 ? NULL : n;
+}
+
+int nodes_probe(struct node *n, uint64_t timeout_ms, ssh_probe_f *fn, void *arg,
+                struct ssh_probe **ret_probe, struct err *e)
+{
+    return ssh_probe(n->w->nodes->pool, &n->target, (uint32_t)timeout_ms, fn, arg, ret_probe, e);
 }
 
 /* ---- ways of other programs ---- */

@@ -76,6 +76,7 @@ void run_sent_again(struct run *r, const struct taskmsg *m)
         r->msg.access = str_of(r->new_access);
         free(old);
     }
+    r->msg.access_rev = m->access_rev; /* of the same words, said anew: a key was forgotten */
     if (!run_is_parked(r))
         return;
     node_key_forget(r->w,

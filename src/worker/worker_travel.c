@@ -269,6 +269,8 @@ static void on_over(void *arg, const struct reach_over *over)
     struct worker *w = t->w;
     struct jig_result res;
     snprintf(t->name, sizeof t->name, "%s", over->chain ? over->chain : "");
+    if (over->fail != REACH_FAIL_NONE && over->fail != REACH_FAIL_LIMIT)
+        probe_missed(t->node, over->text);
     t->began = t->began || over->kind == REACH_CUT;
     for (size_t i = 0; i < t->n; i++) {
         struct run *r = t->runs[i];

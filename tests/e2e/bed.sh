@@ -46,9 +46,12 @@ noted() { anneal task show "$1" -o json | jq -r '.note // ""' | grep -q "$2"; } 
 # Tasks that write /root/marks tell there that they ran, and in which attempt.
 marks() { fleet exec "$1" cat /root/marks | xargs; }
 ran() { fleet exec "$1" grep -q . /root/marks; }
+# All nodes were asked which machine they are, and in which boot: that is an input of tasks, and what is sent ahead begins anew when it changes.
+identified() { [ "$(anneal node list --limit 1000 -o json | jq '[.items[] | select(.boot_id == null)] | length')" = 0 ]; }
 bed_nodes() { # every host of the bed as a node NAME.t
     local ip name
     while read -r ip name; do
         case $name in h[0-9]*) anneal -q node add "$name.t" --address "$ip" --alive alive || return 1 ;; esac
     done <"$bed/hosts"
+    until_true 60 identified
 }

@@ -47,6 +47,7 @@ for i in $(seq $n); do
     anneal -q node add "$h.t" --address "$(address "$h")" --alive alive || break
 done
 ok $? "nodes with addresses"
+until_true 60 identified; ok $? "which machines they are is found out"
 
 # --- what a task sees and leaves on its node
 anneal -q deployment bind system steps='*' --wait=60s >/dev/null; ok $? "six tasks on each of $n hosts"

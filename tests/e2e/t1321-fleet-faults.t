@@ -72,10 +72,13 @@ until_true 60 noted "$id" "host key"; ok $? "its host is replaced by another one
 has "$(anneal why "task/$id")" "the host key is not the one that is known" "and why tells"
 fleet exec h0003 test -e /root/marks; is $? 1 "nothing ran there"
 anneal -q node trust h0003.t
-until_true 40 ran h0003; ok $? "trusted, the new one is asked: what ran on the old one is lost, and begun again" "$(anneal task attempts "$id")"
-is "$(anneal task attempts "$id" -o json | jq -r '[.items[].outcome] | join(" ")')" "lost open" "as its history says"
+replaced() { [ "$(anneal noderole list --node h0003.t -o json | jq -r '.items[] | select(.role == "slow") | .state + " " + .reason')" = "ERROR replaced" ]; }
+until_true 40 replaced; ok $? "trusted, the new one is asked: it is another machine" "$(anneal noderole list --node h0003.t)"
+is "$(anneal task attempts "$id" -o json | jq -r '.items[0].outcome')" lost "what ran on the old one is lost, as its history says"
 fleet exec h0003 touch /root/go
-until_true 30 over "$op" succeeded; ok $? "to its end"
+anneal -q noderole retry "$(anneal noderole list --node h0003.t -o json | jq -r '.items[] | select(.role == "slow") | .id')"; ok $? "a person takes it for the old one's place"
+in_service() { [ "$(anneal noderole list --node h0003.t -o json | jq -r '.items[] | select(.role == "slow") | .state')" = ACTIVE ]; }
+until_true 60 in_service; ok $? "and it runs there, to its end" "$(anneal task attempts "$id"; anneal noderole list --node h0003.t)"
 
 # --- a third of the hosts are silent at once
 silent=$(seq -f 'h%04g' 10 15)

@@ -103,6 +103,7 @@ for i in $(seq $n); do
     anneal -q node add "$h.t" --address "$(address "$h")" --alive alive || break
 done
 ok $? "nodes with addresses"
+until_true 60 identified; ok $? "which machines they are is found out"
 
 # --- files
 bind files h0001; ok $? "files on a host"

@@ -7,6 +7,17 @@
 static const struct str jigs[] = {{"noop", 4}, {"shell", 5}};
 static const struct held_attempt held[] = {{1, 2}, {UINT32_MAX, UINT32_MAX}};
 
+static const struct probe_ask probes[] = {
+    {.node = {"n1", 2}, .access = {"{\"port\":22}", 11}, .access_rev = 9, .number = 7, .who = true},
+    {.node = {"n2", 2}}};
+static const struct probe_answer answers[] = {
+    {.node = {"n1", 2},
+     .number = 7,
+     .end = PROBE_ANSWERS,
+     .machine_id = {"m1", 2},
+     .boot_id = {"b1", 2}},
+    {.node = {"n2", 2}, .end = PROBE_HOST_KEY, .text = {"another key", 11}}};
+
 static void same_str(struct str a, struct str b, const char *name, enum taskmsg_kind k)
 {
     ok(str_eq(a, b), "%s of %s", name, taskmsg_kind_name(k));
@@ -46,6 +57,23 @@ static void same(const struct taskmsg *a, const struct taskmsg *b)
     same_str(a->worker, b->worker, "worker", k);
     ok(a->n_jigs == b->n_jigs && a->n_held == b->n_held, "list lengths of %s",
        taskmsg_kind_name(k));
+    ok(a->n_probes == b->n_probes && a->n_answers == b->n_answers, "probes of %s",
+       taskmsg_kind_name(k));
+    for (uint32_t i = 0; i < a->n_probes && i < b->n_probes; i++) {
+        same_str(a->probes[i].node, b->probes[i].node, "node of a probe", k);
+        same_str(a->probes[i].access, b->probes[i].access, "access of a probe", k);
+        ok(a->probes[i].access_rev == b->probes[i].access_rev, "revision of a probe");
+        ok(a->probes[i].number == b->probes[i].number && a->probes[i].who == b->probes[i].who,
+           "number and question of a probe");
+    }
+    for (uint32_t i = 0; i < a->n_answers && i < b->n_answers; i++) {
+        same_str(a->answers[i].node, b->answers[i].node, "node of an answer", k);
+        same_str(a->answers[i].text, b->answers[i].text, "text of an answer", k);
+        same_str(a->answers[i].machine_id, b->answers[i].machine_id, "machine of an answer", k);
+        same_str(a->answers[i].boot_id, b->answers[i].boot_id, "boot of an answer", k);
+        ok(a->answers[i].number == b->answers[i].number && a->answers[i].end == b->answers[i].end,
+           "number and end of an answer");
+    }
     for (uint32_t i = 0; i < a->n_jigs && i < b->n_jigs; i++)
         same_str(a->jigs[i], b->jigs[i], "jigs", k);
     ok(!a->n_held || !memcmp(a->held, b->held, a->n_held * sizeof *a->held), "held of %s",
@@ -116,6 +144,8 @@ static void test_round_trips(void)
         {.kind = TASKMSG_FETCH, .task = 7, .attempt = 3, .document = str_of("01aa")},
         {.kind = TASKMSG_DOCUMENT, .document = str_of("01aa"), .content = str_of("{\"a\":1}")},
         {.kind = TASKMSG_DOCUMENT, .document = str_of("01aa"), .missing = true},
+        {.kind = TASKMSG_PROBE, .timeout_ms = 5000, .probes = probes, .n_probes = 2},
+        {.kind = TASKMSG_PROBED, .answers = answers, .n_answers = 2},
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         SCOPED_ARENA(mem);
@@ -173,6 +203,14 @@ static void test_form(void)
         &b, &(struct taskmsg){
                 .kind = TASKMSG_LOG, .task = 1, .attempt = 1, .stream = 1, .chunk = {"\xff!", 2}});
     has_text(b.data, "\xEF\xBF\xBD!", "bytes that are no text are replaced in a log");
+    buf_clear(&b);
+    taskmsg_write(
+        &b, &(struct taskmsg){.kind = TASKMSG_PROBED, .answers = answers + 1, .n_answers = 1});
+    is_text(b.data,
+            "{\"kind\":\"probed\",\"answers\":[{\"node\":\"n2\",\"end\":\"host-key-changed\","
+            "\"text\":\"another key\"}]}",
+            "what came of a probe");
+    is_text(probe_end_name(PROBE_END_COUNT), "?", "no end, no name");
     is_text(taskmsg_kind_name(TASKMSG_KIND_COUNT), "?", "no kind, no name");
     is_text(outcome_name(OUTCOME_LOST), "lost", "an outcome's name");
     is_text(outcome_name(OUTCOME_COUNT), "?", "no outcome, no name");
@@ -199,6 +237,18 @@ static void test_refusals(void)
         const char *json, *text, *at;
     } cases[] = {
         {"", "", ""},
+        {"{\"kind\":\"probe\"}", "a probe message needs probes", ""},
+        {"{\"kind\":\"probe\",\"probes\":{}}", "expected a list", "/probes"},
+        {"{\"kind\":\"probe\",\"probes\":[7]}", "expected a map", "/probes/0"},
+        {"{\"kind\":\"probe\",\"probes\":[{}]}", "a node has a name", "/probes/0"},
+        {"{\"kind\":\"probe\",\"probes\":[{\"node\":\"n\",\"number\":-1}]}", "a number",
+         "/probes/0"},
+        {"{\"kind\":\"probe\",\"probes\":[{\"node\":\"n\",\"who\":1}]}", "true or false",
+         "/probes/0"},
+        {"{\"kind\":\"probed\",\"answers\":[{\"node\":\"n\"}]}", "the end of a probe",
+         "/answers/0"},
+        {"{\"kind\":\"probed\",\"answers\":[{\"node\":\"n\",\"end\":\"auth\",\"text\":{}}]}",
+         "a string", "/answers/0"},
         {"{", "", ""},
         {"[]", "a message is a map, not a list", ""},
         {"{}", "is no kind of message", "/kind"},
