@@ -33,7 +33,7 @@ templates:
     constraints: {apart: [[front, back]], services: {front: {min: 1, max: 1}, back: {min: 2}}}
 roles:
   - {name: front, jig: shell, requires: {run: [back]}, actions: {configure: [{name: write-front, params: {script: 'cat >$work/seen/front'}}], start: [{name: start-front, params: {script: 'cat >$work/seen/start'}}]}}
-  - {name: back, jig: shell, actions: {configure: [{name: write-back, params: {script: 'echo "{\"ready\":true}" >&3'}}], start: [{name: start-back, params: {script: 'true'}}]}}
+  - {name: back, jig: shell, actions: {configure: [{name: write-back, params: {script: 'echo "{\"ready\":true}" >&3'}}], start: [{name: start-back, params: {script: 'true'}}], remove: [{name: remove-back, params: {script: 'cat >$work/seen/gone'}}]}}
 Y
 start || { echo "1..0 # SKIP no server"; exit 0; }
 anneal catalog load "$work/catalog" >"$work/out" 2>&1; ok $? "the catalog is loaded" "$(cat "$work/out")"
@@ -71,6 +71,16 @@ operate configure '{"config":{"front":{"extra":"%num.service.back%"}}}'
 is "$(ended)" succeeded "configured after a restart"
 is "$(see "$f" config front extra)" 2 "with the new config"
 is "$(see "$f" results make provider-id)" "i-$front" "results are kept"
+# A node that goes
+operate expand '{"by":1}'
+is "$(ended)" succeeded "a node more"
+operate shrink '{"by":1}'
+is "$(ended)" succeeded "and gone again"
+g=$work/seen/gone
+is "$(see "$g" cluster name) $(see "$g" config front me)" "c c-1003.local" "who goes still sees the cluster, and itself"
+is "$(see "$g" results confirm ipaddress)" "10.0.0.1003" "and what its own tasks told"
+is "$(see "$g" config front peers | tr ';' '\n' | sort | xargs)" "$(see "$f" config front peers | tr ';' '\n' | sort | xargs)" "of the others those that stay"
+is "$(see "$g" nodes | python3 -c 'import json,sys; print(*sorted(json.load(sys.stdin)))')" "$(see "$f" nodes | python3 -c 'import json,sys; print(*sorted(json.load(sys.stdin)))')" "and no more nodes than these"
 operate configure '{"config":{"front":{"extra":"%nonsense.of(%"}}}'
 is "${answer##*$'\n'}" 400 "a macro that cannot be read is refused at once"
 done_testing
