@@ -245,6 +245,29 @@ struct str data_cluster_nodes(struct server *s, uint32_t deployment, struct str 
     return v->nodes;
 }
 
+struct value *data_cluster_links(struct server *s, uint32_t deployment, struct arena *mem)
+{
+    struct cluster_sight *v;
+    struct value *list = value_list(mem);
+    struct err e;
+    if (sight_of(s, deployment, &v, &e) <= 0)
+        return list;
+    const struct value *said = value_get(value_get(v->look.spec, "template"), "links");
+    for (uint32_t i = 0; value_is(said, VALUE_LIST) && i < said->n; i++) {
+        SCOPED_BUF(url);
+        struct value *link = value_map(mem);
+        const struct macro_text *t =
+            macro_text_compile(mem, value_as_str(value_get(&said->items[i], "url")), &e);
+        if (!t || macro_text_expand(t, v->macros, MACRO_NO_NODE, &url, &e) < 0)
+            continue;
+        value_set(mem, link, "label",
+                  value_str(mem, value_as_str(value_get(&said->items[i], "label"))));
+        value_set(mem, link, "url", value_str(mem, buf_str(&url)));
+        value_add(mem, list, link);
+    }
+    return list;
+}
+
 const struct cluster_look *data_cluster_look(struct server *s, uint32_t deployment, struct err *e)
 {
     struct cluster_sight *v;

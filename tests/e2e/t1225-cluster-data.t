@@ -30,6 +30,7 @@ templates:
       image: plain
       config:
         front: {peers: "%join(map(ip.service.back,'\$:80'),';')%", me: "%host.self%", which: "%instance.self.service.front%", plain: "100% sure"}
+    links: [{label: door, url: "http://%ip.service.front[0]%:80"}, {label: none, url: "http://%ip.service.back[7]%"}]
     constraints: {apart: [[front, back]], services: {front: {min: 1, max: 1}, back: {min: 2}}}
 roles:
   - {name: front, jig: shell, requires: {run: [back]}, actions: {configure: [{name: write-front, params: {script: 'cat >$work/seen/front'}}], start: [{name: start-front, params: {script: 'cat >$work/seen/start'}}]}}
@@ -64,6 +65,9 @@ has "$(see "$f" config front peers)" ":80;10.0.0." "lists of other nodes' addres
 is "$(see "$f" nodes "$front" ipaddresses bind_v4)" "10.0.0.$(echo "$front" | sed 's/^c-\([0-9]*\).*/\1/')" "the nodes of the cluster, with their addresses"
 is "$(see "$f" nodes | python3 -c 'import json,sys; print(len(json.load(sys.stdin)))')" 3 "all of them: no result takes the place of a reserved key"
 is "$(see "$f" cluster name) $(see "$f" cluster template) $(see "$f" cluster owner)" "c two admin" "and what the cluster is"
+anneal cluster show c -o json >"$work/seen/cluster"
+is "$(see "$work/seen/cluster" links)" "[{\"label\": \"door\", \"url\": \"http://$(see "$f" nodes "$front" ipaddresses bind_v4):80\"}]" "its links lead there; one to nowhere is left out"
+has "$(anneal cluster show c)" "door   http://10.0.0." "and are shown"
 # Over a restart of the server
 crash; start
 operate() { answer=$(post "/v1/clusters/c/$1" "$2"); op=$(field "$answer" operation id); }
