@@ -256,8 +256,8 @@ struct value *data_cluster_links(struct server *s, uint32_t deployment, struct a
     for (uint32_t i = 0; value_is(said, VALUE_LIST) && i < said->n; i++) {
         SCOPED_BUF(url);
         struct value *link = value_map(mem);
-        const struct macro_text *t =
-            macro_text_compile(mem, value_as_str(value_get(&said->items[i], "url")), &e);
+        const struct macro_text *t = macro_text_compile(
+            mem, value_as_str(value_get(&said->items[i], "url")), &e);
         if (!t || macro_text_expand(t, v->macros, MACRO_NO_NODE, &url, &e) < 0)
             continue;
         value_set(mem, link, "label",

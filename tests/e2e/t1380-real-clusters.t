@@ -9,8 +9,8 @@ fi
 . "$top/tests/e2e/nodes.sh"
 [ -n "${ANNEAL_OWN_NETWORK:-}" ] || skip_all "hosts in namespaces need root, and a root that may make them"
 [ -x /usr/sbin/sshd ] || skip_all "no sshd"
-missing=$(. "$top/tools/setup.sh"; packages_missing examples | xargs)
-[ -z "$missing" ] || skip_all "packages are missing: $missing"
+lacks=$(. "$top/tools/setup.sh"; packages_missing examples | xargs)
+[ -z "$lacks" ] || skip_all "packages are missing: $lacks"
 ip link set lo up
 
 mkdir -p "$work/clone/build"
@@ -32,7 +32,7 @@ nodes_with() { anneal cluster show "$1" -o json | jq -r --arg s "$2" '.nodes[] |
 stop_here() { [ $failures -eq 0 ] || { anneal task list --state failed; tail -n 20 "$state/log"; done_testing; }; }
 
 # --- passwords that are known to the test, looked for all the time in what every process of this machine says of itself
-mkdir -p -m 700 "$state/secrets/site"
+(umask 077; mkdir -p "$state/secrets/site")
 for user in replicator:replication site:web; do
     secret=$(od -An -N 24 -tx1 /dev/urandom | tr -d ' \n')
     echo "$secret" >>"$work/secrets"
