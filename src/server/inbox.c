@@ -46,13 +46,14 @@ static int on_result(struct server *s, const struct taskmsg *m)
     struct commit_note note = server_note_task(s, m->task);
     snprintf(text, sizeof text, "%.*s", (int)(m->text.n < 250 ? m->text.n : 250), m->text.s);
     /* First what follows from what it returned, so that who waits for it sees that. */
-    if (current && m->outcome == OUTCOME_OK && (m->returns.n > 0 || m->gone.n > 0) &&
-        data_wall_returned(s, v.noderole, m->returns, m->gone, &e) < 0) {
+    /* What a cluster refuses must not be on the wall: the next attempt would return nothing new. */
+    if (current && m->outcome == OUTCOME_OK && m->returns.n > 0 &&
+        cluster_returned(s, m->task, m->returns, &e) < 0) {
         ev.flag = OUTCOME_FAILED;
         snprintf(text, sizeof text, "%.250s", e.text);
     }
-    if (current && ev.flag == OUTCOME_OK && m->returns.n > 0 &&
-        cluster_returned(s, m->task, m->returns, &e) < 0) {
+    if (current && ev.flag == OUTCOME_OK && (m->returns.n > 0 || m->gone.n > 0) &&
+        data_wall_returned(s, v.noderole, m->returns, m->gone, &e) < 0) {
         ev.flag = OUTCOME_FAILED;
         snprintf(text, sizeof text, "%.250s", e.text);
     }

@@ -20,8 +20,13 @@ providers:
         - name: confirm
           returns: [ipaddress]
           params: {script: 'cat >$work/seen/confirm-\$ANNEAL_NODE; n=\${ANNEAL_NODE#c-}; echo "{\"ipaddress\":\"10.0.0.\${n%%.*}\",\"nodes\":\"mine\",\"config\":\"mine\"}" >&3'}
-hardware: [{hardware: small, providers: {cloud: {flavor: s1, cost: 0.1, vcpu: 1}}}]
-images: [{image: plain, providers: {cloud: {image: img-1, user: admin}}}]
+  - provider: confused
+    jig: machines
+    actions:
+      create: [{name: make, params: {script: 'true'}}]
+      confirm: [{name: confirm, retries: 2, backoff: 1ms, params: {script: 'echo "{\"addresses\":{\"main\":\"10.0.0.1\"}}" >&3'}}]
+hardware: [{hardware: small, providers: {cloud: {flavor: s1, cost: 0.1, vcpu: 1}, confused: {flavor: s1, cost: 0.1}}}]
+images: [{image: plain, providers: {cloud: {image: img-1, user: admin}, confused: {image: img-1}}}]
 templates:
   - template: two
     defaults:
@@ -75,6 +80,13 @@ operate configure '{"config":{"front":{"extra":"%num.service.back%"}}}'
 is "$(ended)" succeeded "configured after a restart"
 is "$(see "$f" config front extra)" 2 "with the new config"
 is "$(see "$f" results make provider-id)" "i-$front" "results are kept"
+# A machine that says nonsense of itself
+anneal cluster create d --template two --provider confused --nodes 3 --wait=60s >"$work/out" 2>&1
+is $? 11 "what a machine says and is no address fails its task each time it says so"
+is "$(grep -cF '    | the provider'"'"'s "addresses" are no list of addresses' "$work/out")" 3 "which is told, though the task wrote nothing"
+confirms=$(anneal task list --operation "$(anneal cluster show d -o json | jq .operation)" --limit 100 -o json | jq -r '.items[] | select(.name == "confirm") | .id')
+is "$(for t in $confirms; do anneal task attempts "$t" -o json | jq -r '.items[].note'; done | sort | uniq -c | sed 's/^ *//')" \
+    "9 the provider's \"addresses\" are no list of addresses" "and of each attempt"
 # A node that goes
 operate expand '{"by":1}'
 is "$(ended)" succeeded "a node more"
