@@ -40,6 +40,7 @@ packages() {
 packages_asleep() (
     policy=/usr/sbin/policy-rc.d mark='# of anneal tools/setup.sh: nothing is started while packages are installed'
     installed() { dpkg-query -W -f '${Package}\n' | sort; }
+    disable() { if command -v systemctl; then systemctl disable "$1"; else update-rc.d "$1" disable; fi }
     [ -n "$(packages_missing "$@")" ] || exit 0
     [ "$(id -u)" -eq 0 ] || die "only root can keep services from starting; install these yourself: $(packages_missing "$@" | xargs)"
     if [ ! -e "$policy" ] || grep -qxF "$mark" "$policy"; then # one of ours may be there if we were killed
@@ -53,7 +54,7 @@ packages_asleep() (
     before=$(installed)
     packages "$@"
     comm -13 <(echo "$before") <(installed) | xargs -r dpkg -L | sed -n 's#^\(/usr\)\{0,1\}/lib/systemd/system/\([^/@]*\.service\)$#\2#p' | sort -u |
-        while read -r unit; do deb-systemd-helper disable "$unit" >/dev/null 2>&1 || :; done
+        while read -r unit; do disable "${unit%.service}" >/dev/null 2>&1 || say "$unit could not be disabled: it starts at the next boot of this machine"; done
 )
 
 # build DIR [-Doption=value]... [target]...: configures, builds (the programs, if no target is named) and puts the
