@@ -195,7 +195,7 @@ for n in "$primary" "${replicas[0]}" "${webs[0]}"; do
 done
 
 # --- deleted: processes, by the namespaces that they were in; interfaces; files
-grep -lazF "$state/clusters/hosts/" /proc/[0-9]*/cmdline | cut -d/ -f3 >"$work/owners"
+grep -lazsF "$state/clusters/hosts/" /proc/[0-9]*/cmdline | cut -d/ -f3 >"$work/owners"
 for p in $(cat "$work/owners"); do for c in "$p" $(cat "/proc/$p/task/$p/children"); do readlink "/proc/$c/ns/pid" "/proc/$c/ns/net"; done; done 2>/dev/null |
     sort -u | grep -vxFf <(readlink /proc/self/ns/pid /proc/self/ns/net) >"$work/spaces"
 inside() { find /proc -mindepth 3 -maxdepth 3 -path '/proc/[0-9]*/ns/*' -printf '%h %l\n' 2>/dev/null | grep -Ff "$work/spaces" | cut -d/ -f3 | sort -u; }
@@ -211,7 +211,10 @@ of_shop() { [ "$(ip -o link | grep -c ': ah[0-9a-f]*@')" = 8 ] && [ "$(ip -o lin
 until_true 20 of_shop
 ok $? "no interface but those of the shop" "$(ip -o link)"
 is "$(ls -A "$state/clusters/hosts")" "" "no file"
-is "$(anneal cluster list -o name)$(anneal node list -o name | grep -v example.net)" "" "and the server knows of none"
+known() { anneal cluster list -o name; anneal node list -o name | grep -v 'example\.net$'; }
+forgotten() { [ -z "$(known)" ]; }
+until_true 10 forgotten
+ok $? "and the server knows of none" "$(known)"
 out=$(quickstart --clean); is $? 0 "cleaned" "$out"
 gone() { [ "$(ip -o link | wc -l)" = 1 ]; }
 until_true 20 gone
