@@ -3,7 +3,9 @@
 
     quickstart_hosts.py up DIR BIN NAME=LABEL...   hosts of these names, known to the server as nodes with that label
     quickstart_hosts.py down DIR BIN               ends all hosts of DIR
+    quickstart_hosts.py fields DIR BIN             what to tell the provider netns, so that its hosts are in DIR: NAME=VALUE a line
 
+The last part of DIR says whose hosts they are: `hosts` of the shop, which `up` makes, or `clusters`, which the server makes.
 `up` may be said again: what is there stays.  If hosts cannot be had here, it says why on standard error, leaves nothing
 behind and exits with 3.
 SPDX-License-Identifier: Apache-2.0
@@ -24,6 +26,7 @@ sys.path.insert(0, str(plugins / "lib"))
 import anneal_plugin  # noqa: E402
 
 PLUGIN = plugins / "netns/netns.py"
+NETWORKS = {"hosts": ("anq", 64), "clusters": ("anc", 128)}  # the bridge, before the port; the least second byte of the address
 UNAVAILABLE = 3
 CONFIRM_S = 60
 
@@ -37,8 +40,11 @@ class Hosts:
         # Of each server its own, so that several can be tried at once.
         port = int(os.environ["ANNEAL_SERVER"].rsplit(":", 1)[1])
         self.dir = pathlib.Path(directory).resolve()
-        self.fields = {"dir": str(self.dir), "bridge": f"anq{port}", "network": f"10.{64 + port % 64}.{port // 64 % 256}.0/24",
-                       "program": str(pathlib.Path(programs).resolve() / "anneal-host"), "disk": "memory", "size": "64m"}
+        bridge, first = NETWORKS[self.dir.name]
+        self.provider = {"dir": str(self.dir), "bridge": f"{bridge}{port}",
+                         "network": f"10.{first + port % 64}.{port // 64 % 256}.0/24",
+                         "program": str(pathlib.Path(programs).resolve() / "anneal-host"), "disk": "memory"}
+        self.fields = {**self.provider, "size": "64m"}
 
     def ask(self, action, name):
         task = {"protocol": 1, "plugin": "netns", "type": "netns", "action": action, "key": "quickstart", "dry_run": False,
@@ -102,6 +108,9 @@ def main(verb, directory, programs, *words):
     hosts = Hosts(directory, programs)
     if verb == "down":
         hosts.down()
+        return 0
+    if verb == "fields":
+        print(*(f"{name}={value}" for name, value in hosts.provider.items()), sep="\n")
         return 0
     try:
         up(hosts, dict(word.split("=", 1) for word in words))

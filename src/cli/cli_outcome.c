@@ -3,7 +3,8 @@
  * An answer may be an operation, or carry the number of one, or be neither.  Who gave --wait
  * follows it to its end; the exit code then says how it ended: 0 well, 11 failed, 5 cancelled or
  * superseded.  Of a failure the last lines that each failed task wrote are shown, since they are
- * what everybody asks for next.
+ * what everybody asks for next; where it wrote none, what its last attempt is noted to have ended
+ * by.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/cli_i.h"
@@ -56,7 +57,15 @@ static struct str tail_of(struct str s, int lines)
     return (struct str){p, s.n - (size_t)(p - s.s)};
 }
 
-static void log_tail(struct cli *c, struct pen *pen, const struct progress_task *t)
+static void line_show(struct pen *pen, struct str line)
+{
+    pen_put(pen, STYLE_DIM, "    | ");
+    pen_put(pen, STYLE_PLAIN, "%.*s", (int)line.n, line.s);
+    pen_end(pen);
+}
+
+/* False: it wrote nothing. */
+static bool log_tail(struct cli *c, struct pen *pen, const struct progress_task *t)
 {
     SCOPED_ARENA(mem);
     struct str text;
@@ -67,16 +76,32 @@ static void log_tail(struct cli *c, struct pen *pen, const struct progress_task 
     if (!t->attempt ||
         cli_get_text(c, &mem, http_path(&mem, "/v1/tasks/%s/attempts/%s/log", task, attempt), &text,
                      &ignored))
-        return;
+        return false;
     text = tail_of(text, LOG_LINES);
+    bool any = text.n > 0;
     while (text.n) {
         const char *end = memchr(text.s, '\n', text.n);
         size_t n = end ? (size_t)(end - text.s) : text.n;
-        pen_put(pen, STYLE_DIM, "    | ");
-        pen_put(pen, STYLE_PLAIN, "%.*s", (int)n, text.s);
-        pen_end(pen);
+        line_show(pen, (struct str){text.s, n});
         n += end != NULL;
         text = (struct str){text.s + n, text.n - n};
+    }
+    return any;
+}
+
+static void note_show(struct cli *c, struct pen *pen, const struct progress_task *t)
+{
+    const struct value *v;
+    struct err ignored; /* as above */
+    char path[64];
+    snprintf(path, sizeof path, "/v1/tasks/%" PRId64 "/attempts", t->id);
+    if (!t->attempt || cli_get(c, path, &v, &ignored))
+        return;
+    const struct value *items = value_get(v, "items");
+    for (uint32_t i = 0; value_is(items, VALUE_LIST) && i < items->n; i++) {
+        struct str note = value_as_str(value_get(&items->items[i], "note"));
+        if (value_as_int(value_get(&items->items[i], "number"), 0) == t->attempt && note.n)
+            line_show(pen, note);
     }
 }
 
@@ -99,7 +124,8 @@ static int failures_show(struct cli *c, int64_t id, struct err *e)
         if (*t.reason)
             pen_put(&pen, STYLE_BAD, "  %s", t.reason);
         pen_end(&pen);
-        log_tail(c, &pen, &t);
+        if (!log_tail(c, &pen, &t))
+            note_show(c, &pen, &t);
         pen_put(&pen, STYLE_BOLD, "  why:");
         pen_put(&pen, STYLE_PLAIN, " anneal why task/%" PRId64, t.id);
         pen_end(&pen);

@@ -50,6 +50,11 @@ static const struct field cluster_nodes[] = {
     {"SERVICES", "services", SHOW_LIST, COLUMN_SHRINK},
     {0},
 };
+static const struct field cluster_links[] = {
+    {"LABEL", "label", SHOW_TEXT, 0},
+    {"URL", "url", SHOW_TEXT, 0},
+    {0},
+};
 
 int cmd_cluster_list(struct cli *c, struct err *e)
 {
@@ -64,6 +69,7 @@ int cmd_cluster_show(struct cli *c, struct err *e)
     if (rc || !cli_print_sheet(c, v, cluster_sheet, "name"))
         return rc;
     cli_print_section(c, "nodes", value_get(v, "nodes"), cluster_nodes);
+    cli_print_section(c, "links", value_get(v, "links"), cluster_links);
     cli_print_document(c, "configuration", value_get(v, "config"));
     return 0;
 }

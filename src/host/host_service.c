@@ -7,7 +7,7 @@
  *   INACTIVE   -                          -                 start
  *   PRE        ExecStartPre number step   -                 its end
  *   STARTING   oneshot, forking: it       notify: it        its end, READY=1, deadline
- *   ACTIVE     ExecReload, if any         it, if any        its end, stop
+ *   ACTIVE     ExecReload number step     it, if any        its end, stop
  *   STOPPING   ExecStop number step       it                its end, deadline
  *   ENDING     -                          it, was signalled its end, deadline (KILL)
  *   FAILED     -                          -                 start; deadline if it restarts by
@@ -85,10 +85,10 @@ void host_service_settle(struct host_service *v)
     host_service_describe(v, text, sizeof text);
     for (size_t i = 0; i < v->waiters.n; i++) {
         struct host_waiter w = v->waiters.at[i];
-        bool stops = w.verb == HOST_VERB_STOP;
-        if (stops ? down : up || down)
-            host_service_answer(w.fd, stops || v->state != HOST_SERVICE_FAILED ? 0 : 1,
-                                stops || v->state != HOST_SERVICE_FAILED ? "" : text);
+        bool stops = w.verb == HOST_VERB_STOP, reloads = w.verb == HOST_VERB_RELOAD;
+        bool bad = reloads || (!stops && v->state == HOST_SERVICE_FAILED);
+        if (down || (up && !stops && !reloads))
+            host_service_answer(w.fd, bad, bad ? text : "");
         else
             v->waiters.at[kept++] = w;
     }
@@ -296,6 +296,9 @@ void host_service_stop(struct host_services *s, struct host_service *v, uint64_t
     v->asked_to_stop = true;
     switch (v->state) {
     case HOST_SERVICE_ACTIVE:
+        if (v->control > 0) /* of a reload; who waits for that is told when it is down */
+            (void)kill(-v->control, SIGKILL);
+        v->control = 0;
         v->step = 0;
         stop_step(s, v, now_ms);
         break;
@@ -310,6 +313,61 @@ void host_service_stop(struct host_services *s, struct host_service *v, uint64_t
     case HOST_SERVICE_ENDING: break;
     case HOST_SERVICE_STATE_COUNT: break;
     }
+}
+
+/* ---- reloading ---- */
+
+static void reload_ended(struct host_service *v, int status, const char *text)
+{
+    size_t kept = 0;
+    v->deadline_ms = never;
+    for (size_t i = 0; i < v->waiters.n; i++) {
+        if (v->waiters.at[i].verb == HOST_VERB_RELOAD)
+            host_service_answer(v->waiters.at[i].fd, status, text);
+        else
+            v->waiters.at[kept++] = v->waiters.at[i];
+    }
+    v->waiters.n = kept;
+}
+
+/* The next command; the first that fails is the last. */
+static void reload_step(struct host_services *s, struct host_service *v, uint64_t now_ms)
+{
+    struct err e = {0};
+    if (v->step == v->unit->reload.n)
+        reload_ended(v, 0, "");
+    else if (run_command(s, v, v->unit->reload.at[v->step], &v->control, &e) < 0)
+        reload_ended(v, 1, e.text);
+    else
+        v->deadline_ms = now_ms + v->unit->start_ms;
+}
+
+static void reload_command_ended(struct host_services *s, struct host_service *v, int status,
+                                 bool good, uint64_t now_ms)
+{
+    char text[128];
+    if (good) {
+        v->step++;
+        reload_step(s, v, now_ms);
+        return;
+    }
+    snprintf(text, sizeof text, "%s.service: ExecReload= ended by %s %d", v->name,
+             WIFEXITED(status) ? "exit status" : "signal",
+             WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    reload_ended(v, 1, text);
+}
+
+int host_service_reload(struct host_services *s, struct host_service *v, int fd, uint64_t now_ms,
+                        struct err *e)
+{
+    if (v->state != HOST_SERVICE_ACTIVE || v->control > 0)
+        return err_set(e, ERR_CONFLICT, "%s.service is busy or not active", v->name);
+    if (v->unit->reload.n == 0)
+        return err_set(e, ERR_REFUSED, "%s.service has no ExecReload=", v->name);
+    vec_push(&v->waiters, ((struct host_waiter){fd, HOST_VERB_RELOAD}));
+    v->step = 0;
+    reload_step(s, v, now_ms);
+    return 0;
 }
 
 /* ---- what happened ---- */
@@ -358,10 +416,10 @@ void host_service_control_ended(struct host_services *s, struct host_service *v,
             stopped(s, v, now_ms);
         break;
     case HOST_SERVICE_ENDING: stopped(s, v, now_ms); break;
-    case HOST_SERVICE_ACTIVE:
+    case HOST_SERVICE_ACTIVE: reload_command_ended(s, v, status, good, now_ms); break;
     case HOST_SERVICE_INACTIVE:
     case HOST_SERVICE_FAILED:
-    case HOST_SERVICE_STATE_COUNT: break; /* a reload: who asked for it was told when it began */
+    case HOST_SERVICE_STATE_COUNT: break;
     }
 }
 
@@ -403,7 +461,9 @@ void host_service_overdue(struct host_services *s, struct host_service *v, uint6
             if (left[i] > 0 && kill(-left[i], SIGKILL) < 0)
                 (void)kill(left[i], SIGKILL);
         break;
-    case HOST_SERVICE_ACTIVE:
+    case HOST_SERVICE_ACTIVE: /* a reload, which fails by that */
+        (void)(v->control > 0 && kill(-v->control, SIGKILL));
+        break;
     case HOST_SERVICE_STATE_COUNT: break;
     }
 }
@@ -412,15 +472,6 @@ void host_service_notified(struct host_service *v)
 {
     if (v->state == HOST_SERVICE_STARTING)
         set_state(v, HOST_SERVICE_ACTIVE, never);
-}
-
-int host_service_reload(struct host_services *s, struct host_service *v, struct err *e)
-{
-    if (v->state != HOST_SERVICE_ACTIVE || v->control > 0)
-        return err_set(e, ERR_CONFLICT, "%s.service is busy or not active", v->name);
-    if (v->unit->reload.n == 0)
-        return err_set(e, ERR_REFUSED, "%s.service has no ExecReload=", v->name);
-    return run_command(s, v, v->unit->reload.at[0], &v->control, e);
 }
 
 void host_service_free(struct host_service *v)

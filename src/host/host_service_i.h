@@ -80,7 +80,10 @@ int host_service_unit(const char *name, struct host_unit **ret_u, struct err *e)
 /* From INACTIVE or FAILED only. */
 void host_service_start(struct host_services *s, struct host_service *v, uint64_t now_ms);
 void host_service_stop(struct host_services *s, struct host_service *v, uint64_t now_ms);
-int host_service_reload(struct host_services *s, struct host_service *v, struct err *e);
+/* All of ExecReload=, one after the other.  0: the descriptor is answered at their end, or when the
+ * service is down. */
+int host_service_reload(struct host_services *s, struct host_service *v, int fd, uint64_t now_ms,
+                        struct err *e);
 /* Answers those whose question the state now answers. */
 void host_service_settle(struct host_service *v);
 void host_service_answer(int fd, int status, const char *text);

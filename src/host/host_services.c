@@ -173,8 +173,10 @@ void host_services_request(struct host_services *s, const struct host_request *q
     case HOST_VERB_RESTART: change(s, verb, q->unit, fd, now_ms); break;
     case HOST_VERB_RELOAD:
         v = service_get(s, q->unit);
-        r = v ? host_service_reload(s, v, &e) : err_set(&e, ERR_NOT_FOUND, "it was never started");
-        host_service_answer(fd, r < 0, e.text);
+        r = v ? host_service_reload(s, v, fd, now_ms, &e)
+              : err_set(&e, ERR_NOT_FOUND, "it was never started");
+        if (r < 0)
+            host_service_answer(fd, 1, e.text);
         break;
     case HOST_VERB_STATUS:
     case HOST_VERB_IS_ACTIVE: say_status(s, q->unit, verb == HOST_VERB_IS_ACTIVE, fd); break;

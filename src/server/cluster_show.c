@@ -185,6 +185,7 @@ struct value *view_cluster(struct server *s, struct arena *a, const struct clust
     if (full) {
         value_set(a, v, "config", value_copy(a, value_get(spec, "config")));
         value_set(a, v, "nodes", nodes);
+        value_set(a, v, "links", data_cluster_links(s, c->deployment, a));
     }
     cluster_look_done(&l);
     return v;

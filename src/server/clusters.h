@@ -179,6 +179,9 @@ bool cluster_is_machine(struct str role);
 /* And the document of all nodes, {"nodes": ...}, as canonical JSON, with its digest; borrowed; "":
  * of no cluster. */
 struct str data_cluster_nodes(struct server *s, uint32_t deployment, struct str *ret_digest);
+/* Where it is to be found, as its template says: [{label, url}].  What is not known yet is left
+ * out. */
+struct value *data_cluster_links(struct server *s, uint32_t deployment, struct arena *mem);
 /* As it is now, borrowed until the next look.  NULL: it is no cluster, or e says why. */
 const struct cluster_look *data_cluster_look(struct server *s, uint32_t deployment, struct err *e);
 void cluster_sight_free(struct cluster_sight *v);

@@ -8,6 +8,9 @@
  *
  * None of it is an input in the engine's sense: a cluster is configured when somebody says so.  All
  * of it is made from the head and what tasks told, and made again when one of these has changed.
+ *
+ * A node that is given up is not in the head any more while its services are stopped and removed.
+ * It still sees itself, and of the cluster what stays: whom to tell that it is gone.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
@@ -75,11 +78,10 @@ static struct value *services_value(struct arena *mem, const struct cluster_look
     return list;
 }
 
-static struct value *node_value(struct cluster_sight *v, const struct cluster_node *n,
-                                struct macro_node *ret)
+static struct value *node_value(const struct cluster_sight *v, struct arena *mem,
+                                const struct cluster_node *n, struct macro_node *ret)
 {
     struct server *s = v->look.server;
-    struct arena *mem = &v->mem;
     const struct value *told = view_json(mem, cluster_payload(s, n->id).s);
     const struct value *config = value_get(told, "config");
     struct value *is = value_map(mem), *addresses = addresses_of(s, mem, n->id, config);
@@ -116,7 +118,7 @@ static void nodes_make(struct cluster_sight *v)
     for (size_t i = 0; i < v->look.nodes.n; i++) {
         const struct cluster_node *n = &v->look.nodes.at[i];
         u64map_put(&v->node_at, n->id, i);
-        value_set(mem, all, n->name.s, node_value(v, n, &nodes[i]));
+        value_set(mem, all, n->name.s, node_value(v, mem, n, &nodes[i]));
     }
     value_set(mem, doc, "nodes", all);
     json_write_canonical(&text, doc);
@@ -173,6 +175,27 @@ static bool some_unknown(const struct cluster_sight *v)
     return false;
 }
 
+/* For a node that is not in the head: of services it has none, so that it is in no list of them. */
+static int leaving_expand(const struct cluster_sight *v, uint32_t node, struct arena *mem,
+                          const struct value *as_written, const struct value **ret, struct err *e)
+{
+    struct server *s = v->look.server;
+    uint32_t n = v->view.n_nodes;
+    struct macro_node *nodes = arena_new(mem, struct macro_node, n + 1);
+    const struct cluster_node self = {
+        .id = node, .name = str_of(view_node_name(s, node)), .number = UINT32_MAX};
+    const struct value *config;
+    for (uint32_t i = 0; i < n; i++)
+        nodes[i] = v->view.nodes[i];
+    (void)node_value(v, mem, &self, &nodes[n]);
+    SCOPED(macro_cluster) *macros = macro_cluster_new(
+        &(struct macro_view){.owner = v->view.owner, .nodes = nodes, .n_nodes = n + 1});
+    int rc = macro_value_expand(mem, as_written, macros, n, &config, e);
+    if (rc >= 0)
+        *ret = value_copy(mem, config); /* parts of it go with the macros */
+    return rc;
+}
+
 int data_cluster_own(struct server *s, uint32_t deployment, uint32_t node, bool machine,
                      struct arena *mem, const struct value **ret, struct err *e)
 {
@@ -181,8 +204,9 @@ int data_cluster_own(struct server *s, uint32_t deployment, uint32_t node, bool 
     uintptr_t at;
     int rc = sight_of(s, deployment, &v, e);
     *ret = NULL;
-    if (rc <= 0 || !u64map_get(&v->node_at, node, &at))
-        return rc < 0 ? rc : 0;
+    if (rc <= 0)
+        return rc;
+    bool stays = u64map_get(&v->node_at, node, &at);
     const struct value *spec = v->look.spec, *told = view_json(mem, cluster_payload(s, node).s);
     const struct value *mine = value_get(told, "config"), *results = value_get(told, "results");
     const struct value *as_written = value_get(spec, "config");
@@ -191,9 +215,11 @@ int data_cluster_own(struct server *s, uint32_t deployment, uint32_t node, bool 
     /* Who makes machines has no use for it, and some of it may not be known yet: what is
      * configured by it waits for that (phase_work.established). */
     config = as_written;
-    if (!machine)
+    if (!machine && stays)
         rc = macro_value_expand(mem, as_written, v->macros, (uint32_t)at, &config, e);
-    if (rc == -ERR_REFUSED && some_unknown(v))
+    else if (!machine)
+        rc = leaving_expand(v, node, mem, as_written, &config, e);
+    if (rc == -ERR_REFUSED && (!stays || some_unknown(v)))
         config = as_written;
     else if (rc < 0)
         return rc;
@@ -217,6 +243,29 @@ struct str data_cluster_nodes(struct server *s, uint32_t deployment, struct str 
         return *ret_digest = (struct str){"", 0};
     *ret_digest = str_of(v->digest);
     return v->nodes;
+}
+
+struct value *data_cluster_links(struct server *s, uint32_t deployment, struct arena *mem)
+{
+    struct cluster_sight *v;
+    struct value *list = value_list(mem);
+    struct err e;
+    if (sight_of(s, deployment, &v, &e) <= 0)
+        return list;
+    const struct value *said = value_get(value_get(v->look.spec, "template"), "links");
+    for (uint32_t i = 0; value_is(said, VALUE_LIST) && i < said->n; i++) {
+        SCOPED_BUF(url);
+        struct value *link = value_map(mem);
+        const struct macro_text *t = macro_text_compile(
+            mem, value_as_str(value_get(&said->items[i], "url")), &e);
+        if (!t || macro_text_expand(t, v->macros, MACRO_NO_NODE, &url, &e) < 0)
+            continue;
+        value_set(mem, link, "label",
+                  value_str(mem, value_as_str(value_get(&said->items[i], "label"))));
+        value_set(mem, link, "url", value_str(mem, buf_str(&url)));
+        value_add(mem, list, link);
+    }
+    return list;
 }
 
 const struct cluster_look *data_cluster_look(struct server *s, uint32_t deployment, struct err *e)

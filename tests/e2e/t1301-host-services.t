@@ -47,6 +47,17 @@ h systemctl reload web
 reloaded() { h cat /run/web/order | grep -q reload; }
 until_true 20 reloaded
 ok $? "reload"
+unit twice <<'U'
+[Service]
+ExecStart=/bin/sleep 1000
+ExecReload=/bin/sh -c 'sleep 0.3; echo one >>/root/twice'
+ExecReload=/bin/sh -c 'test ! -e /root/bad && echo two >>/root/twice'
+ExecReload=/bin/sh -c 'echo three >>/root/twice'
+U
+is "$(h 'systemctl start twice; systemctl reload twice; echo $?; cat /root/twice' | xargs)" "0 one two three" "a reload is all its commands, and has ended when systemctl has"
+is "$(h 'touch /root/bad; : >/root/twice; systemctl reload twice 2>&1; echo $?; cat /root/twice; systemctl is-active twice' | xargs)" \
+    "twice.service: ExecReload= ended by exit status 1 1 one active" "the first that fails is the last, is told, and harms nothing"
+is "$(h 'rm /root/bad; systemctl reload twice; systemctl stop twice; systemctl is-active twice; systemctl reload twice 2>&1' | xargs)" "inactive twice.service is busy or not active" "what is stopped is not reloaded"
 first=$(h 'systemctl status web')
 h 'pkill -KILL -f /usr/local/bin/web'
 again() { local now; now=$(h systemctl status web); [[ $now = *"active, pid"* && $now != "$first" ]]; }

@@ -6,6 +6,7 @@ if [ -z "${ANNEAL_OWN_NETWORK:-}" ] && [ "$(id -u)" = 0 ] && unshare --net --mou
     ANNEAL_OWN_NETWORK=1 exec unshare --net --mount "$0" "$@"
 fi
 . "${ANNEAL_TOP:?}/tests/e2e/lib.sh"
+. "$top/tests/e2e/nodes.sh"
 [ -n "${ANNEAL_OWN_NETWORK:-}" ] || skip_all "hosts in namespaces need root, and a root that may make them"
 command -v ssh >/dev/null || skip_all "no ssh"
 ip link set lo up
@@ -25,16 +26,7 @@ counted() { # N LABEL: the kernel takes an interface away a moment after its nam
     is "$(census)" "$want" "$2"
 }
 op_of() { jq -r .operation.id; }
-node_field() { anneal node show "$1" -o json | jq -r "$2"; }
 anneal_done() { [ "$(anneal operation show "$1" -o json | jq -r .state)" != running ]; }
-run_on() { # NODE COMMAND...: as the node itself says that it is reached
-    local node=$1
-    shift
-    node_field "$node" '.access.host_keys[]' | sed "s/^/$(node_field "$node" '.addresses[0]') /" >"$work/known"
-    ssh -F /dev/null -i "$(node_field "$node" .access.identity)" -p "$(node_field "$node" .access.port)" -o BatchMode=yes \
-        -o UserKnownHostsFile="$work/known" -o StrictHostKeyChecking=yes -o LogLevel=ERROR \
-        "$(node_field "$node" .access.user)@$(node_field "$node" '.addresses[0]')" "$@" </dev/null 2>&1
-}
 trap 'for p in $(cat "$hosts"/hosts/*/pid 2>/dev/null); do kill "$p" 2>/dev/null; done; [ -z "${sim:-}" ] || kill "$sim"; finish' EXIT
 
 serve; ok $? "a server with our plugins"

@@ -17,6 +17,7 @@ addresses() { anneal node list -o json | jq -r '.items[].addresses[]' | sort -u 
 
 # --- this machine under eight names
 out=$(ANNEAL_NODES=local quickstart); is $? 0 "without hosts it ends well"
+has "$out" "the clusters of examples/debian are left out: ANNEAL_NODES is local" "and without clusters, which it says"
 has "$out" "this machine under 8 names: ANNEAL_NODES is local" "and says what the nodes are, and why"
 has "$out" "The shop is ACTIVE on 8 nodes" "the shop is there"
 is "$(addresses)" 0 "no node has an address of its own"
@@ -24,7 +25,8 @@ out=$(quickstart --clean); is $? 0 "cleaned"
 
 if [ -n "${ANNEAL_OWN_NETWORK:-}" ] && [ -x /usr/sbin/sshd ]; then
     # --- hosts
-    out=$(quickstart); is $? 0 "with hosts it ends well"
+    out=$(quickstart --shop); is $? 0 "with hosts it ends well"
+    is "$(grep -c clusters <<<"$out")" 0 "who asks for the shop is told of nothing else"
     has "$out" "the nodes are 8 hosts of their own on this machine" "and says so"
     has "$out" "The shop is ACTIVE on 8 nodes" "the shop is there"
     is "$(addresses)" 8 "each node has an address of its own"
@@ -32,7 +34,7 @@ if [ -n "${ANNEAL_OWN_NETWORK:-}" ] && [ -x /usr/sbin/sshd ]; then
     is "$(ip -o link | grep -c ": ah.*@")" 8 "eight hosts are on the bridge"
     out=$(quickstart --stop); is $? 0 "stopped"
     is "$(ip -o link | grep -c ": ah.*@")" 8 "the hosts stay"
-    out=$(quickstart); is $? 0 "started again"
+    out=$(quickstart --shop); is $? 0 "started again"
     has "$out" "everything is as wanted already" "and nothing is to be done"
     out=$(quickstart --clean); is $? 0 "cleaned" "$out"
     gone() { [ "$(ip -o link | wc -l)" = 1 ]; }
@@ -45,6 +47,7 @@ if [ -n "${ANNEAL_OWN_NETWORK:-}" ] && [ -x /usr/sbin/sshd ]; then
     ip address add "10.$((64 + port % 64)).$((port / 64 % 256)).9/24" dev taken
     out=$(quickstart); is $? 0 "where hosts cannot be had it ends well, too"
     has "$out" "this machine under 8 names: 10." "and says why"
+    has "$out" "the clusters of examples/debian are left out: " "and has no clusters"
     has "$out" "The shop is ACTIVE on 8 nodes" "the shop is there"
     is "$(ip -o link | grep -cE ': (ah|anq)')" 0 "and nothing of hosts is left"
 fi
