@@ -96,7 +96,7 @@ class Server:
             self.process = subprocess.Popen(
                 [FLEET, "enter", BIN / "anneald", "--data-dir", self.data, "--listen", "127.0.0.1:0",
                  "--set", f"ssh_identity={fleet.dir}/key", "--set", f"ssh_kex={KEX}", "--set", "ssh_transport=libssh",
-                 "--set", "worker_capacity=1000", *settings],
+                 "--set", "worker_capacity=1000", "--set", "probe_interval=0", *settings],  # no probe connects before us
                 env=fleet.env, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
         while not (m := re.search(rb"server\.ready.*?port=(\d+)", log.read_bytes())):
             if self.process.poll() is not None:
@@ -134,6 +134,15 @@ class Server:
         self.process.wait()
 
 
+def chains(fleet):
+    """Which chains each host knows of: every chain is one message to it, and so a round trip."""
+    found = {}
+    for name in fleet.names:
+        init = (fleet.dir / "hosts.d" / name / "init.pid").read_text().strip()
+        found[name] = set(os.listdir(f"/proc/{init}/root/run/anneal/chains"))
+    return found
+
+
 def role(name, tasks, jig="shell"):
     return {"name": name, "jig": jig, "actions": {"converge": tasks}}
 
@@ -152,6 +161,10 @@ def ours(fleet, name, what):
     done = server.anneal("status")["tasks"]
     if done.get("DONE", 0) != len(fleet.names) * (TASKS if what == "twenty" else 1):
         sys.exit(f"bench: {what}: {done}")
+    # The next server's tasks have the same numbers: what nodes know of ours would be in their way.
+    deadline = time.monotonic() + 60
+    while any(chains(fleet).values()) and time.monotonic() < deadline:
+        time.sleep(0.1)
     server.stop()
     return result
 
@@ -256,15 +269,6 @@ def bytes_sent(fleet):
     """By the controller to all hosts together, so far."""
     out = fleet.enter("cat", "/sys/class/net/br77/statistics/tx_bytes", check=True, stdout=subprocess.PIPE).stdout
     return int(out)
-
-
-def chains(fleet):
-    """Which chains each host knows of: every chain is one message to it, and so a round trip."""
-    found = {}
-    for name in fleet.names:
-        init = (fleet.dir / "hosts.d" / name / "init.pid").read_text().strip()
-        found[name] = set(os.listdir(f"/proc/{init}/root/run/anneal/chains"))
-    return found
 
 
 def unchanged(fleet):
