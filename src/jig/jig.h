@@ -49,6 +49,7 @@ struct task_request {
      * one and those behind it. */
     uint32_t step;
     uint32_t part; /* which of the jig's own steps on the node, from 0 */
+    bool complete; /* next() has said of this part that nothing follows */
 };
 struct jig_route {            /* how ssh reaches the node of a task; texts in the caller's arena */
     const char *address;      /* what ssh is to be given as the host; NULL: it is this machine */

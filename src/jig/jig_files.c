@@ -8,6 +8,7 @@
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
+#include <string.h>
 
 #include "jig/file_i.h"
 
@@ -109,6 +110,11 @@ static void files_judge(bool copies, const struct task_request *req, const struc
         SAY(r, "%s", last_line[0] ? last_line : "the files could not be written");
     } else if (req->part > 0) {
         SAY(r, "written: %.*s", (int)(end->note.n < 100 ? end->note.n : 100), end->note.s);
+    } else if (req->complete && !req->msg->no_op) { /* all are what they should be */
+        size_t n = 0;
+        while (2 * n + 1 < end->result.n && !memcmp(end->result.s + 2 * n, "f\n", 2))
+            n++;
+        say_count(r, 0, n, false);
     } else if (files_needs(copies, req, end, mem, &list, &needs, &e) < 0) {
         r->outcome = OUTCOME_FAILED;
         SAY(r, "%.240s", e.text);

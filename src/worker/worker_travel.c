@@ -185,8 +185,10 @@ static bool goes_further(struct travel *t, unsigned step, const struct reach_end
         return false;
     step_blank(&r->req, &s);
     int rc = jig->next(&r->env, &r->req, end, r->mem, &s, &e);
-    if (rc == 0)
+    if (rc == 0) {
+        r->req.complete = true;
         return false;
+    }
     travel_leave(r);
     if (rc > 0) {
         r->req.part++;
