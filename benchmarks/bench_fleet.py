@@ -316,7 +316,7 @@ class Worker:
         subprocess.run([*words, "--join-file", "-", "--join-only"], input=token, env=fleet.env, check=True, stderr=subprocess.DEVNULL)
         self.process = subprocess.Popen(
             [*words, "--set", f"ssh_identity={fleet.dir}/key", "--set", f"ssh_kex={KEX}", "--set", f"ssh_transport={transport}",
-             "--set", "capacity=1000", "--set", "ssh_idle=10m"], env=fleet.env, stderr=subprocess.DEVNULL)
+             "--set", "capacity=1000"], env=fleet.env, stderr=open(WORK / f"worker-{transport}.log", "wb"))
 
     def pids(self):
         """Of the worker and everything that it has started."""
@@ -356,15 +356,20 @@ def connections(fleet):
         worker = Worker(fleet, transport)
         worker.server.prepare(CATALOG, CONNECTIONS)
         worker.server.bind("one")
+        # At rest: everything was acknowledged, the connections stand.
+        deadline = time.monotonic() + 30
+        while any(chains(fleet).values()) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        time.sleep(8)
         stand, pss = worker.connections(), worker.pss()
         worker.stop()
-        if stand != CONNECTIONS:
+        if bar and stand != CONNECTIONS:
             sys.exit(f"bench: {stand} of {CONNECTIONS} connections stand")
         name = f"fleet.connections.{transport}"
         if bar:
             figure(name, pss, "<=", bar, "MB by PSS", f"{CONNECTIONS} connections, worker and children")
         else:
-            seen(name, pss, f"MB by PSS, {CONNECTIONS} connections, worker and masters")
+            seen(name, pss, f"MB by PSS, {stand} connections, worker and masters")
 
 
 PARTS = {"twenty": sequential, "one": one_command, "upload": upload, "unchanged": unchanged, "connections": connections}

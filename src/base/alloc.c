@@ -6,6 +6,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/alloc.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -79,4 +80,9 @@ void *vec_grow_(void *at, size_t *cap, size_t want, size_t size)
 void vec_free_(void *at)
 {
     free(at);
+}
+
+void alloc_trim(void)
+{
+    (void)malloc_trim(0);
 }

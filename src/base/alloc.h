@@ -14,6 +14,10 @@ void *xrealloc(void *p, size_t n, size_t size) __attribute__((returns_nonnull));
 char *xstrdup(const char *s) __attribute__((malloc, returns_nonnull));
 char *xstrndup(const char *s, size_t n) __attribute__((malloc, returns_nonnull));
 
+/* Gives back to the system what a burst of work has left behind.  Takes milliseconds: for idle
+ * times. */
+void alloc_trim(void);
+
 /* SCOPED(plan) *p = plan_new(); is freed at every return unless p was set to NULL.
  * Each type supplies  static inline void plan_scope_end(struct plan **p) { plan_free(*p); }  */
 #define SCOPED(t) __attribute__((cleanup(t##_scope_end))) struct t

@@ -15,7 +15,11 @@
 #include "ssh/ssh_libssh_i.h"
 
 enum {
-    WRITE_CHUNK = 32 * 1024, /* a packet of the protocol */
+    /* libssh keeps buffers of the size of the largest packet that it ever sent, four of them a
+     * connection.  What is short goes in small ones: a thousand connections are to be cheap. */
+    WRITE_SMALL = 6 * 1024,
+    WRITE_LARGE = 32 * 1024, /* the largest packet of the protocol */
+    INPUT_SHORT = 128 * 1024,
     WRITES_PER_STEP = 16,
 };
 
@@ -124,12 +128,13 @@ static void ask_step(struct ssh_lib_run *s)
 static void input_step(struct ssh_lib_run *s)
 {
     struct ssh_run *r = s->r;
+    size_t chunk = r->input_n <= INPUT_SHORT ? WRITE_SMALL : WRITE_LARGE;
     for (int i = 0; i < WRITES_PER_STEP && r->input_at < r->input_n && !s->closed; i++) {
         size_t n = r->input_n - r->input_at, window = ssh_channel_window_size(s->channel);
         if (!window || ssh_get_status(s->l->session) & SSH_WRITE_PENDING)
             return;
         n = n < window ? n : window;
-        n = n < WRITE_CHUNK ? n : WRITE_CHUNK;
+        n = n < chunk ? n : chunk;
         int wrote = ssh_channel_write(s->channel, r->input + r->input_at, (uint32_t)n);
         if (s->r != r)
             return; /* libssh delivered output meanwhile, and its reader closed the run */

@@ -292,13 +292,13 @@ static void forgot(void *arg, const struct reach_answer *answer)
         loop_timer_at(n->w->nodes->forget, loop_now_ms(n->w->loop) + FORGET_DELAY_MS);
 }
 
-static void node_forget(struct node *n)
+static bool node_forget(struct node *n)
 {
     const char *chains[FORGET_MOST];
     struct err e;
     size_t k = 0;
     if (n->ask || n->done.n == 0)
-        return;
+        return n->ask != NULL;
     while (k < FORGET_MOST && k < n->done.n) {
         chains[k] = n->done.at[n->done.n - 1 - k].chain;
         k++;
@@ -306,13 +306,19 @@ static void node_forget(struct node *n)
     if (reach_ack(&n->link, &n->options, chains, k, forgot, n, &n->ask, &e) < 0)
         n->ask = NULL;
     n->done.n -= k;
+    return true;
 }
 
 static void on_forget(void *arg)
 {
     struct worker *w = arg;
+    bool some = false;
     for (size_t i = 0; i < w->nodes->by_name.n; i++)
-        node_forget((struct node *)w->nodes->by_name.at[i].val);
+        some |= node_forget((struct node *)w->nodes->by_name.at[i].val);
+    if (some)
+        loop_timer_at(w->nodes->forget, loop_now_ms(w->loop) + FORGET_DELAY_MS);
+    else if (w->n.running == 0)
+        alloc_trim(); /* all is said and done, and connections may stand idle for long */
 }
 
 void node_forget_later(struct node *n, const char *chain)

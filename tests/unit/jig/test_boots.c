@@ -13,7 +13,7 @@
 static void boot(struct bench_node *n)
 {
     static const char other[] = "11111111-2222-3333-4444-555555555555 5 told\n";
-    char *path = fs_join(n->root, "boot.key-1");
+    char *path = fs_join(n->root, "anneal/boot.key-1");
     struct err e;
     ok(fs_exists(path), "a boot is remembered");
     is_int(fs_write_atomic(path, other, strlen(other), 0600, &e), 0, "(it boots)");
@@ -22,7 +22,7 @@ static void boot(struct bench_node *n)
 
 static bool remembered(struct bench_node *n)
 {
-    char *path = fs_join(n->root, "boot.key-1");
+    char *path = fs_join(n->root, "anneal/boot.key-1");
     bool there = fs_exists(path);
     free(path);
     return there;
