@@ -364,6 +364,7 @@ void attempt_begin(struct anneal *a, uint32_t t); /* likewise, and its task runs
 
 /* chain.c */
 void chain_extend(struct anneal *a, uint32_t t); /* t has just started: what can follow is sent */
+uint64_t chain_input(const struct anneal *a, uint32_t t); /* what it would see if it began now */
 /* The attempt of a task has ended: what was sent to run behind it has its turn or will never begin.
  */
 void chain_passed(struct anneal *a, uint32_t follower);

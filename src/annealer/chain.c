@@ -197,7 +197,7 @@ static uint32_t pick_next(const struct anneal *a, struct chain *c)
     return t;
 }
 
-static uint64_t input_ahead(const struct anneal *a, uint32_t t)
+uint64_t chain_input(const struct anneal *a, uint32_t t)
 {
     uint32_t id = a->tasks[t].noderole;
     const struct noderole *nr = &a->noderoles.at[id];
@@ -220,7 +220,7 @@ void chain_extend(struct anneal *a, uint32_t t)
         if (!next)
             return;
         a->tasks[next].lane = 0; /* it waits for nothing but the chain now */
-        (void)attempt_ahead(a, next, last, input_ahead(a, next));
+        (void)attempt_ahead(a, next, last, chain_input(a, next));
         c.tasks[c.n++] = next;
     }
 }
@@ -272,7 +272,7 @@ static bool as_sent(struct anneal *a, uint32_t t)
     return !(l->flags & LIVEF_SUPERSEDED) && a->task_state[t] == TASK_READY && nr;
 #endif
     return !(l->flags & LIVEF_SUPERSEDED) && a->task_state[t] == TASK_READY &&
-           l->generation == nr->generation && l->input == input_ahead(a, t) &&
+           l->generation == nr->generation && l->input == chain_input(a, t) &&
            schedule_may_go_on(a, t);
 }
 

@@ -138,6 +138,32 @@ static void replaced(struct anneal *a, uint32_t id)
     }
 }
 
+/* The boot of a node that was alive without our knowing it: what was done there, and what is under
+ * way, was in this one.  Else the first look at a node would have its work done again. */
+static void learn_boot(struct anneal *a, uint32_t id, uint64_t boot)
+{
+    struct node *n = &a->nodes.at[id];
+    for (uint32_t r = n->first_noderole; r; r = a->noderoles.at[r].next_on_node) {
+        const struct noderole *nr = &a->noderoles.at[r];
+        for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++) {
+            uint32_t live = a->tasks[t].live;
+            bool done = a->tasks[t].done_digest == ripple_task_input(a, t);
+            bool sent = live && a->lives.at[live].input == chain_input(a, t);
+            n->boot = boot;
+            if (done && a->tasks[t].done_digest != ripple_task_input(a, t)) {
+                a->tasks[t].done_digest = ripple_task_input(a, t);
+                task_changed(a, t);
+            }
+            if (sent && a->lives.at[live].input != chain_input(a, t)) {
+                a->lives.at[live].input = chain_input(a, t);
+                attempt_row_changed(a, live);
+            }
+            n->boot = 0;
+        }
+    }
+    n->boot = boot;
+}
+
 static void seen(struct anneal *a, uint32_t id, uint64_t machine, uint64_t boot)
 {
     struct node *n = &a->nodes.at[id];
@@ -153,7 +179,9 @@ static void seen(struct anneal *a, uint32_t id, uint64_t machine, uint64_t boot)
         n->away_until_ms = 0;
     if (machine)
         n->machine = machine;
-    if (boot)
+    if (boot && !n->boot && was == ALIVE_ALIVE)
+        learn_boot(a, id, boot);
+    else if (boot)
         n->boot = boot;
     if (was != ALIVE_AWAY)
         set_alive(a, id, ALIVE_ALIVE);

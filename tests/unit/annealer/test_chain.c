@@ -215,8 +215,34 @@ static void changed(void)
     rig_done(&r);
 }
 
+/* A node that counts as alive by somebody's word is looked at while a chain runs there. */
+static void boot_learnt(void)
+{
+    struct rig r;
+    begin(&r, 1);
+    rig_step(&r, (struct event){
+                     .kind = EVENT_NODE_ADD, .id = 2, .n = 1, .flag = 1, .extra = ALIVE_ALIVE});
+    rig_plan(&r, RIG_OP, "a@2:3=1");
+    is_text(ahead(&r), "2<1 3<2", "a chain on a node whose boot nobody knows");
+    rig_ok(&r, "a");
+    rig_seen(&r, 2, 102, 7);
+    rig_ok(&r, "a.2");
+    is_text(turns(&r), "3", "its boot is told: that is the boot the chain runs in");
+    is_int((int64_t)r.fx.stops.n, 0, "and nothing is ended");
+    rig_ok(&r, "a.3");
+    is_text(rig_states(&r, "a"), "ACTIVE", "it comes to its end");
+    rig_do(&r, EVENT_NODE_DEAD, 2);
+    rig_seen(&r, 2, 102, 7);
+    is_text(rig_states(&r, "a"), "ACTIVE", "back in that boot nothing runs again");
+    is_text(rig_started(&r), "", "(indeed)");
+    rig_seen(&r, 2, 102, 8);
+    is_text(rig_started(&r), "a.1 a.2 a.3", "in another one it does");
+    rig_done(&r);
+}
+
 int main(void)
 {
+    boot_learnt();
     straight();
     broken();
     withdrawn();
