@@ -81,7 +81,7 @@ until_true 20 grep -qs sleep /proc/$!/comm
 disown # or the shell would report its end
 fleet down
 ok $? "fleet down"
-is "$(processes_in "$work/namespaces")" 0 "no process is left in any of their namespaces"
+until_true 10 no_process "$work/namespaces"; ok $? "no process is left in any of their namespaces"
 is "$(interfaces) $(mounts)" "$interfaces_before 0" "no interface, no mount"
 ok "$([ ! -e "$bed" ]; echo $?)" "no file"
 

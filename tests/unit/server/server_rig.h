@@ -129,13 +129,18 @@ static void rig_is_durable(void *arg, const struct err *failure)
 static void rig_settle(struct rig *g)
 {
     struct loop_timer *limit = loop_timer_new(g->loop, rig_late, g);
-    for (int i = 0; i < 2; i++) {
+    /* What is durable may send something, or make another group: until two looks in a row see
+     * neither, however slow the disk is. */
+    for (int quiet = 0, i = 0; quiet < 2 && i < 100; i++) {
+        size_t sent = g->sent.n;
+        uint64_t group = server_pending_group(g->server);
         g->durable = false;
         server_when_durable(g->server, server_pending_group(g->server), rig_is_durable, g);
         loop_timer_at(limit, loop_now_ms(g->loop) + 20000);
         if (!g->durable)
             loop_run(g->loop);
         rig_turn(g);
+        quiet = g->sent.n == sent && server_pending_group(g->server) == group ? quiet + 1 : 0;
     }
     loop_timer_free(limit);
 }
