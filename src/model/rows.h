@@ -241,8 +241,8 @@ enum { TENANT_ALL = 0 };
     X(U32, operation, FIX) /* that its noderole belonged to as it started: its history */          \
     X(U64, started_ms, FIX)                                                                        \
     X(U64, started_wall_ms, FIX)                                                                   \
-    X(U64, input, FIX)                                                                             \
-    X(U32, behind, FIX)  /* sent ahead, to run when this task has succeeded; 0: not so */          \
+    X(U32, behind, FIX) /* sent ahead, to run when this task has succeeded; 0: not so */           \
+    X(U64, input, DYN)                                                                             \
     X(U64, turn_ms, DYN) /* when that was; 0: it has not been, or it was not sent ahead */         \
     X(U8, outcome, DYN)                                                                            \
     X(U8, flags, DYN)                                                                              \
