@@ -86,7 +86,7 @@ is $? 11 "what a machine says and is no address fails its task each time it says
 is "$(grep -cF '    | the provider'"'"'s "addresses" are no list of addresses' "$work/out")" 3 "which is told, though the task wrote nothing"
 confirms=$(anneal task list --operation "$(anneal cluster show d -o json | jq .operation)" --limit 100 -o json | jq -r '.items[] | select(.name == "confirm") | .id')
 is "$(for t in $confirms; do anneal task attempts "$t" -o json | jq -r '.items[].note'; done | sort | uniq -c | sed 's/^ *//')" \
-    "9 the provider's \"addresses\" are no list of addresses" "and of each attempt"
+    "9 the provider's \"addresses\" are no list of addresses; by what they are for they are told as \"ipaddresses\"" "and of each attempt"
 # A node that goes
 operate expand '{"by":1}'
 is "$(ended)" succeeded "a node more"
