@@ -53,5 +53,4 @@ bed_nodes() { # every host of the bed as a node NAME.t
     while read -r ip name; do
         case $name in h[0-9]*) anneal -q node add "$name.t" --address "$ip" --alive alive || return 1 ;; esac
     done <"$bed/hosts"
-    until_true 60 identified
 }

@@ -76,7 +76,7 @@ roles:
         - {name: files, type: upload_files, params: {files: [{path: /etc/b, data: "b\n", mode: "0755"}, {path: /etc/c, data: "c\n"}]}}
         - {name: last, params: {command: [nproc]}}
 Y
-serve_bed; ok $? "a server among them"
+serve_bed --set probe_interval=0; ok $? "a server among them, which looks at no node by itself"
 anneal -q catalog load "$work/b"; ok $? "the catalog"
 bed_nodes; ok $? "nodes with addresses"
 
