@@ -226,6 +226,17 @@ tell_due() { # what is due to the session; a result stands behind the line that 
     fi
     due=
 }
+keep_find() {
+    case $root in
+    /run/*) keep=/var/lib/anneal ;;
+    *) keep=$root ;;
+    esac
+}
+boot_due() { # ends a run for which a boot was wanted and has not been
+    eval "key=\$b$number_now"
+    keep_find
+    [ ! -e "$keep/boot.$key" ] || boot_wait
+}
 begin() { # N, in the process that becomes the program
     trap - HUP PIPE
     me
@@ -467,7 +478,7 @@ rest() {
     # shellcheck disable=SC1090 # this file
     . "$runner"
 }
-for f in alive boot_ask boot_due boot_note boot_read contest known_for lock put_group sum sweep unlock verb_attach watch; do
+for f in alive boot_ask boot_note boot_read boot_wait contest known_for lock put_group sum sweep unlock verb_attach watch; do
     eval "$f() { rest; $f \"\$@\"; }"
 done
 

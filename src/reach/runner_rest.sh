@@ -271,12 +271,6 @@ sum() { # PATH...: on descriptor 3 a letter a path, a line of stat for f and d, 
 # --- boots ------------------------------------------------------------------------------------
 # What must outlive a boot: $keep/boot.KEY, "BOOT CS WORD": the boot in which another one was wanted,
 # when that was, and `due` or, once the machine has been told to boot, `told`.
-keep_find() {
-    case $root in
-    /run/*) keep=/var/lib/anneal ;;
-    *) keep=$root ;;
-    esac
-}
 boot_note() { # KEY WORD: on the disk when it returns
     keep_find
     now
@@ -287,7 +281,7 @@ boot_read() { # KEY: boot_was boot_at boot_word; false if none is wanted
     keep_find
     { read -r boot_was boot_at boot_word <"$keep/boot.$1"; } 2>/dev/null
 }
-boot_due() { # before a program: one that asked for a boot does not run before that has been
+boot_wait() { # before a program: one that asked for a boot does not run before that has been
     eval "key=\$b$number_now"
     boot_read "$key" || return 0
     if [ "$boot_was" != "$boot" ]; then
