@@ -128,7 +128,9 @@ class Stock:
         with self.alone():
             taken = self.taken()
             name = self.mine(taken)
-            if name is not None and (taken[name]["key"] != self.key or taken[name].get("wiping")):
+            if name is not None and taken[name].get("wiping"):
+                raise ap.Refused(f"{name}, which {self.node} had, was not wiped to the end", "delete the node again, then create it")
+            if name is not None and taken[name]["key"] != self.key:
                 raise ap.Refused(f"{self.node} has {name} already, given by another run", "delete that first")
             if name is None:
                 machine = self.choose(taken)
@@ -153,10 +155,7 @@ class Stock:
             raise ap.Again(5, f"ssh of {name} at {machine['address']}:{machine['port']}")
         return self.answer(machine)
 
-    def wipe(self, machine):
-        command = ap.text_field(self.task, "wipe")
-        if not command:
-            return
+    def wipe(self, machine, command):
         ap.say(log=f"wiping {machine['name']}")
         done = subprocess.run(["/bin/sh", "-c", command], stdin=subprocess.DEVNULL, stdout=sys.stderr, check=False,
                               env={**os.environ, "MACHINE": machine["name"], "ADDRESS": machine["address"]})
@@ -164,21 +163,27 @@ class Stock:
             raise ap.Refused(f"{machine['name']} could not be wiped: status {done.returncode}",
                              "it is nobody's until that succeeds: see the log, then delete again")
 
+    def release(self, name, taken):
+        if self.mine(taken) == name:
+            del taken[name]
+            ap.write_json(self.state, taken)
+        ap.say(log=f"{name} is free")
+
     def delete(self):
+        command = ap.text_field(self.task, "wipe")
         with self.alone():
             taken = self.taken()
             name = self.mine(taken)
             if name is None or self.task["dry_run"]:
                 return {}
+            if not command:  # in one step: whoever is killed has given the machine back, or still has it as it was
+                self.release(name, taken)
+                return {}
             taken[name]["wiping"] = True
             ap.write_json(self.state, taken)
-        self.wipe(taken[name]["machine"])  # may take long: others are served meanwhile
+        self.wipe(taken[name]["machine"], command)  # may take long: others are served meanwhile
         with self.alone():
-            taken = self.taken()
-            if self.mine(taken) == name:
-                del taken[name]
-                ap.write_json(self.state, taken)
-        ap.say(log=f"{name} is free")
+            self.release(name, self.taken())
         return {}
 
 
