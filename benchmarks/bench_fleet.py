@@ -210,7 +210,12 @@ def best_of(fleet, sides, rounds=ROUNDS):
     for _ in range(rounds):
         for side, run in sides.items():
             fleet.cold()
-            result = run() if side == "anneal" else timed(run)
+            try:
+                result = run() if side == "anneal" else timed(run)
+            except subprocess.CalledProcessError as why:  # a peer that loses a host has no time to compare with
+                print(f"bench: {side} failed with status {why.returncode} and is asked again", flush=True)
+                fleet.cold()
+                result = timed(run)
             if side not in best or result[0] < best[side][0]:
                 best[side] = result
     fleet.cold()

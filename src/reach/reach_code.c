@@ -5,6 +5,7 @@
  * gives no byte a meaning but the quote itself; numbers are printed by us; nothing else gets in.
  *
  *   steps=2 nonce=... watch_s=0
+ *   loader=/lib64/...                             which machines the program `session` is for
  *   t1=812 r1='0 2 0 1' k1=p i1=i1 l1= g1=10      task, run, kind, input, limit, grace
  *   b1=t812-g3                                    what boots are remembered under, or nothing
  *   a1=30                                         ago: it may have begun then, if this is there
@@ -296,6 +297,9 @@ void reach_code_write(struct buf *b, const struct reach_step *steps, size_t n,
                       const struct reach_name *name)
 {
     buf_printf(b, "steps=%zu nonce=%s watch_s=%" PRIu32 "\n", n, name->nonce, watch_s(steps, n));
+#ifdef REACH_SESSION_LOADER
+    buf_puts(b, "loader=" REACH_SESSION_LOADER "\n");
+#endif
     for (size_t i = 0; i < n; i++)
         put_step(b, &steps[i], i + 1);
 }

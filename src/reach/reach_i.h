@@ -5,9 +5,13 @@
 
 #include "reach/reach.h"
 
-/* runner_text.c, made from runner.sh by tools/embed_text.py */
+/* reach_runner.c, made from runner.sh by tools/embed_text.py */
 extern const char reach_runner_sh[];
 extern const size_t reach_runner_sh_n;
+/* reach_session.c, made from session.c by tools/embed_bytes.py, where REACH_SESSION_LOADER says
+ * which file tells a machine of its kind */
+extern const unsigned char reach_session[];
+extern const size_t reach_session_n;
 
 /* reach_code.c: the file "chain" of an archive */
 int reach_code_check(const struct reach_step *steps, size_t n, struct err *e);

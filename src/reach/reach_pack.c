@@ -63,14 +63,14 @@ void reach_step_digest(const struct reach_step *s, char ret_hex[33])
     digest_hex(&d, ret_hex);
 }
 
-static void head_put(struct buf *b, const char *path, char type, size_t size)
+static void head_put(struct buf *b, const char *path, char type, unsigned mode, size_t size)
 {
     struct ustar h = {.type = type, .magic = "ustar", .version = {'0', '0'}};
     unsigned sum = 0;
     size_t n = strlen(path);
     assert(n < sizeof h.name); /* all names are ours, or short (reach_group.c) */
     memcpy(h.name, path, n);
-    snprintf(h.mode, sizeof h.mode, "%07o", type == TAR_DIRECTORY ? 0700 : 0600);
+    snprintf(h.mode, sizeof h.mode, "%07o", mode);
     snprintf(h.uid, sizeof h.uid, "%07o", 0);
     snprintf(h.gid, sizeof h.gid, "%07o", 0);
     snprintf(h.size, sizeof h.size, "%011zo", size);
@@ -82,19 +82,26 @@ static void head_put(struct buf *b, const char *path, char type, size_t size)
     buf_put(b, &h, sizeof h);
 }
 
-static void member_head(struct buf *b, const char *chain, const char *name, char type, size_t size)
+static void member_head(struct buf *b, const char *chain, const char *name, char type,
+                        unsigned mode, size_t size)
 {
     char path[160];
     snprintf(path, sizeof path, "anneal/chains/%s/%s", chain, name);
-    head_put(b, path, type, size);
+    head_put(b, path, type, mode, size);
+}
+
+static void member_of(struct buf *b, const char *chain, const char *name, unsigned mode,
+                      struct str content)
+{
+    static const char zeros[BLOCK];
+    member_head(b, chain, name, TAR_FILE, mode, content.n);
+    buf_put(b, content.s, content.n);
+    buf_put(b, zeros, (BLOCK - content.n % BLOCK) % BLOCK);
 }
 
 static void member(struct buf *b, const char *chain, const char *name, struct str content)
 {
-    static const char zeros[BLOCK];
-    member_head(b, chain, name, TAR_FILE, content.n);
-    buf_put(b, content.s, content.n);
-    buf_put(b, zeros, (BLOCK - content.n % BLOCK) % BLOCK);
+    member_of(b, chain, name, 0600, content);
 }
 
 size_t reach_pack_runner(struct buf *b, const struct reach_name *name)
@@ -170,11 +177,15 @@ int reach_pack(const struct reach_step *steps, size_t n, const struct reach_name
     buf_reserve(b, contents(steps, n) + code.len + reach_runner_sh_n + 16 * BLOCK);
     if (with_runner)
         reach_pack_runner(b, name);
-    head_put(b, "anneal/records/", TAR_DIRECTORY, 0);
-    member_head(b, name->chain, "", TAR_DIRECTORY, 0);
+    head_put(b, "anneal/records/", TAR_DIRECTORY, 0700, 0);
+    member_head(b, name->chain, "", TAR_DIRECTORY, 0700, 0);
     member(b, name->chain, "chain", buf_str(&code));
-    member_head(b, name->chain, "log", TAR_FIFO, 0);
-    member_head(b, name->chain, "ev", TAR_FIFO, 0);
+    member_head(b, name->chain, "log", TAR_FIFO, 0600, 0);
+    member_head(b, name->chain, "ev", TAR_FIFO, 0600, 0);
+#ifdef REACH_SESSION_LOADER
+    member_of(b, name->chain, "session", 0700,
+              (struct str){(const char *)reach_session, reach_session_n});
+#endif
     for (size_t i = 0; i < n; i++)
         pack_step(b, &steps[i], i + 1, name->chain);
     member(b, name->chain, "go", (struct str){"", 0});

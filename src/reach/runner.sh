@@ -29,14 +29,14 @@
 # whole, under ROOT/lock.  ROOT/born: since when there are records here, and in which boot.
 # ROOT/chains/CHAIN/: chain (shell code made by reach_code.c: variables and a function a step), sN iN
 # fN.M (script, input, files of step N), log ev (FIFOs), go (the archive was whole), director
-# (process, when, boot), started (N, process, when), events (what was told), rN kN (result as
+# (process, when, boot), session (a program: session.c), started (N, process, when), events (what was told), rN kN (result as
 # written, as kept), stop.N (N must not run on), forward (logger, teller), spool, deadline, watcher.
 # What outlives a boot is elsewhere: see boot_note.
 #
-# ANNEAL_CGROUPS and ANNEAL_BOOT in the environment are for tests; the commands that start us in
+# ANNEAL_CGROUPS, ANNEAL_SESSION and ANNEAL_BOOT in the environment are for tests; the commands that start us in
 # earnest (reach_command.c) make the environment from nothing.
 #
-# A task may cost one fork, setsid and the program.  So everything done for each task is done with
+# A task may cost one fork, a session and the program.  So everything done for each task is done with
 # builtins, and whatever needs a program is done once a chain or when something is wrong.
 #
 # Reading functions costs memory and time, too.  What a chain needs if nothing is wrong is in this file; the
@@ -418,6 +418,21 @@ enter() { # CHAIN: its variables and functions
     # shellcheck disable=SC1091 # made by reach_code.c
     . "$dir/chain"
 }
+# What makes a program the leader of a session: the one that came along, if it can be run here, which a
+# file system, a policy or another kind of machine may forbid; else setsid.
+session_find() { # setsid
+    setsid=${ANNEAL_SESSION-$dir/session}
+    if [ -e "${loader-/none}" ] && [ -x "$setsid" ]; then
+        "$setsid" 2>/dev/null
+        [ $? = 42 ] && return
+    fi
+    setsid='' IFS=:
+    for p in $PATH; do
+        [ -x "$p/setsid" ] && setsid=$p/setsid && break
+    done
+    unset IFS
+    [ -n "$setsid" ] || die "there is no program setsid"
+}
 verb_run() { # CHAIN [unpacked]
     if [ "${2-}" != unpacked ]; then
         if [ -e "chains/$1" ]; then
@@ -434,12 +449,7 @@ verb_run() { # CHAIN [unpacked]
         rm -rf "chains/${1:?}"
         die "the chain did not arrive whole"
     }
-    setsid='' IFS=:
-    for p in $PATH; do
-        [ -x "$p/setsid" ] && setsid=$p/setsid && break
-    done
-    unset IFS
-    [ -n "$setsid" ] || die "there is no program setsid"
+    session_find
     me
     { printf '%s %s %s\n' "$mypid" "$mycs" "$boot" >"$dir/director" && : >"$dir/started"; } || {
         rm -rf "$dir"

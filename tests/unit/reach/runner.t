@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# runner.t - what the runner on a node promises, under one shell: runner.t CHAIN_TOOL dash|bash|busybox
+# runner.t - what the runner on a node promises, under one shell: runner.t CHAIN_TOOL dash|bash|busybox|setsid
 #
 # Whatever must be waited for is waited for through FIFOs, or asked for with a bound (until_true).
 set -u
@@ -13,8 +13,10 @@ work=$(mktemp -d /tmp/anneal-runner.XXXXXX) # where another user can get to, too
 root=$work/root/anneal
 points=0 failures=0
 path=$PATH
+session=
 case $2 in
 dash) sh=(dash) ;;
+setsid) sh=(dash) session=/none ;; # as on a machine that does not run what came with a chain
 bash) sh=(bash --posix) ;;
 busybox) # its own programs as well, but for flock, which some of them lack
     sh=("$(command -v busybox)" sh)
@@ -59,7 +61,7 @@ until_true() { # SECONDS COMMAND...
 }
 cgroups= # what is put before the runner: ANNEAL_CGROUPS= turns control groups off
 node() { # VERB...: the runner, as a session would start it
-    timeout -s KILL 60 env -i PATH="$path" HOME="$work" LANG=C.UTF-8 ${cgroups:+"$cgroups"} ${boot:+"ANNEAL_BOOT=$boot"} \
+    timeout -s KILL 60 env -i PATH="$path" HOME="$work" LANG=C.UTF-8 ${cgroups:+"$cgroups"} ${boot:+"ANNEAL_BOOT=$boot"} ${session:+"ANNEAL_SESSION=$session"} \
         "${sh[@]}" "$root/runner" "$root" "$@"
 }
 fresh() {
@@ -105,6 +107,7 @@ next; chain "$c" -t 40 -x 'kill -KILL $$'
 is "$(end_of "$c" 1)" 'done 137 0 0 -' 'a signal is 128 and its number'
 next; chain "$c" -t 41 -p no-such-program
 is "$(end_of "$c" 1)" 'done 127 0 0 -' 'a program that is not there is 127'
+has "$(cat "$work/out.$c")" no-such-program 'and is named in the log'
 next; chain "$c" -t 42 -c /no/such/place -x :
 is "$(end_of "$c" 1)" 'done 126 0 0 -' 'a directory that is not there is 126'
 
@@ -119,7 +122,7 @@ has "$out" "ANNEAL_RUN=50.1@$c" 'the mark is set'
 has "$out" "ANNEAL_RESULT_FILE=$root/chains/$c/r1" 'and the name of the result file'
 has "$out" "ANNEAL_INPUT_FILE=$root/chains/$c/i1" 'and that of the input'
 is "$(wc -c <"$root/chains/$c/i1")" 0 'which holds nothing afterwards'
-is "$(grep -cvE '^(ODD|UID|IFS|PATH|HOME|LANG|ANNEAL_RUN|ANNEAL_RESULT_FILE|ANNEAL_INPUT_FILE|_|b|SHLVL)(=|$)|^[0-9a-f]{32} 1$' <<<"$out")" 0 'nothing else is in the environment'
+is "$(grep -cvE '^(ODD|UID|IFS|PATH|HOME|LANG|ANNEAL_RUN|ANNEAL_SESSION|ANNEAL_RESULT_FILE|ANNEAL_INPUT_FILE|_|b|SHLVL)(=|$)|^[0-9a-f]{32} 1$' <<<"$out")" 0 'nothing else is in the environment' # but what this test said itself
 next; chain "$c" -t 51 -i "$(printf 'in\nput')" -p cat
 is "$(sed 1d "$work/out.$c")" "in
 put$nonce 1" 'input is on standard input'
@@ -397,12 +400,12 @@ has "$(cat "$work/out.$c")" "$many/a is a directory" 'and the log says so'
 if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
     next; pack "$c" -t 800 -x "head -c 10485760 /dev/zero >$root/fill; echo '{\"a\":1}' >&3; true" -t 801 -x "echo >$work/ran801"
     d=$c; next; pack "$c" -t 802 -x "echo >$work/ran802"
-    export -f node fresh; export root tool path work
+    export -f node fresh; export root tool path work session
     unshare -m bash -c 'mount -t tmpfs -o size=256k none "$root" && mkdir "$root/records" "$root/chains" && "$1" runner >"$root/runner" || exit 9
         sh=("${@:4}") cgroups= boot=
         node run $2 <"$work/tar.$2" >/dev/null 2>"$work/err.$2"
         rm -rf "$root/fill" "$root"/chains/*
-        mount -o remount,nr_inodes=$(($(stat -f -c "%c - %d" "$root") + 8)) "$root"
+        mount -o remount,nr_inodes=$(($(stat -f -c "%c - %d" "$root") + 9)) "$root"
         node run $3 <"$work/tar.$3" >/dev/null 2>"$work/err.$3"' x "$tool" "$d" "$c" "${sh[@]}"
     has "$(end_of "$d" 1)" 'full 0 0 0 no space' 'a result that finds no space makes the step fail'
     is "$(events "$d" | tail -n 1)" 'anneal: over full 0 -' 'and ends the chain'
