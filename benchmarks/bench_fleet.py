@@ -8,6 +8,7 @@ starts on the controller's side, children included; the hosts' own is not.  The 
 synchronous=FULL on the same disk.
 """
 # SPDX-License-Identifier: Apache-2.0
+import contextlib
 import json
 import os
 import pathlib
@@ -329,22 +330,26 @@ class Worker:
         while todo:
             at = todo.pop()
             found.append(at)
-            for task in pathlib.Path(f"/proc/{at}/task").iterdir():
-                todo += [int(c) for c in (task / "children").read_text().split()]
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # it has ended meanwhile
+                for task in pathlib.Path(f"/proc/{at}/task").iterdir():
+                    todo += [int(c) for c in (task / "children").read_text().split()]
         return found
 
     def pss(self):
-        return sum(int(re.search(r"^Pss:\s+(\d+)", pathlib.Path(f"/proc/{p}/smaps_rollup").read_text(), re.M).group(1))
-                   for p in self.pids()) / 1024
+        total = 0
+        for pid in self.pids():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                rollup = pathlib.Path(f"/proc/{pid}/smaps_rollup").read_text()
+                total += int(re.search(r"^Pss:\s+(\d+)", rollup, re.M).group(1))
+        return total / 1024
 
     def connections(self):
         mine = set()
         for pid in self.pids():
-            for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir():
-                try:
-                    mine.add(os.readlink(fd))
-                except OSError:
-                    pass
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+                    with contextlib.suppress(OSError):
+                        mine.add(os.readlink(fd))
         table = pathlib.Path(f"/proc/{self.process.pid}/net/tcp").read_text().splitlines()[1:]
         rows = [line.split() for line in table]
         return sum(r[3] == "01" and r[2].endswith(":0016") and f"socket:[{r[9]}]" in mine for r in rows)

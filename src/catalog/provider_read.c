@@ -1,8 +1,8 @@
 /* provider_read.c - providers: who makes machines, by which tasks, and what may be said to it
  *
  * Its tasks are read and resolved like those of a role; there are four actions and no others.  What
- * creates a machine is given a token that is equal in all its attempts, so a creating task that
- * leaves it open is repeated as one whose receiver recognises it.
+ * creates a machine is given a token that is equal in all its attempts, so a task that creates one
+ * or looks whether it is there and leaves it open is repeated as one whose receiver recognises it.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "catalog/catalog_i.h"
@@ -275,7 +275,9 @@ static void provider_resolve(struct load *l, struct load_provider *p)
         }
         struct action_owner owner = {out->jig, REPEAT_SAFE,
                                      action_flags((enum provider_action)action)};
-        if (action == PROVIDER_CREATE)
+        /* What was only lost is asked for again, under the key that the machine was made with:
+         * the loss of a look at it is no reason to delete it. */
+        if (action == PROVIDER_CREATE || action == PROVIDER_CONFIRM)
             owner.repeat = REPEAT_TOKEN;
         out->actions[action] = catalog_action_resolve(l, &owner,
                                                       str_of(provider_action_name(action)),

@@ -11,9 +11,8 @@
  *     may be running: reach_chain_attach() collects it later, from any worker;
  *   - the node keeps results until reach_ack().
  *
- * How commands get there is a link's business: a table that an ssh connection or the machine itself
- * (reach_local_new) fills.  A command is a fixed text with ids of [0-9a-f.] in it; all data travel
- * as its input.
+ * How commands get there is a link's business: a table that an ssh connection fills.  A command is a
+ * fixed text with ids of [0-9a-f.] in it; all data travel as its input.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef REACH_REACH_H
@@ -130,9 +129,6 @@ struct reach_link {
     void (*close)(struct reach_link *l, struct reach_call *call);
     bool has_runner; /* ours: what we believe of the node; a link sets it false when it connects */
 };
-/* The machine itself, by /bin/sh. */
-struct reach_link *reach_local_new(struct loop *l);
-void reach_local_free(struct reach_link *l); /* its calls are closed */
 
 struct reach_options {
     bool sudo;        /* the runner is started by sudo -n */

@@ -66,4 +66,21 @@ for kill in 1 3 6; do
     done
     is "$(cat "$work/machines-$kill")" "" "killed after $kill: no machine is left"
 done
+
+# --- killed while machines are looked at: that was only lost, they are not made anew
+rm -rf "$work/data" "$scratch"
+mkdir -p "$scratch"
+sed -i 's#^\( *\)test -d "$machine" ||#\1[ ! -e "$scratch/slow" ] || sleep 1000\n&#' "$work/catalog/shop/providers/scratch.yaml"
+start
+anneal catalog load "$work/catalog" >/dev/null; ok $? "a provider that takes its time to look"
+touch "$scratch/slow"
+operate create '{"name":"shop","template":"shop","nodes":4}'
+until_true 20 sh -c "[ \$(grep -c ' machine confirm ' '$scratch/log') -ge 4 ]"; ok $? "machines are made and looked at"
+crash
+rm "$scratch/slow"
+start
+is "$(ended)" succeeded "killed there, it goes on"
+is "$(did | grep -c ' delete$')" 0 "no machine is deleted"
+is "$(did | grep -c ' create$')" 4 "nor made twice"
+crash
 done_testing

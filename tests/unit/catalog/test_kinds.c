@@ -27,7 +27,8 @@ static const char catalog_text[] =
     "      name: {}\n"
     "      empty: {by: admin}\n"
     "    required: [[account, key], [name, size, empty]]\n"
-    "    actions: {create: [{name: make}], delete: [{name: kill, repeat: safe}]}\n"
+    "    actions: {create: [{name: make}], confirm: [{name: look}], "
+    "delete: [{name: kill, repeat: safe}]}\n"
     "  - {provider: free}\n"
     "hardware: [{hardware: big, providers: {acme: {flavor: b, cost: 1, ram: 7.5, cpu: 3}}}]\n"
     "images: [{image: im, providers: {acme: {image: i}}}]\n"
@@ -74,8 +75,9 @@ static void lookups(const struct catalog *c)
     is_int(catalog_amount_get(o->capacities, o->n_capacities, str_of("disk")), 0, "none is 0");
     ok(!catalog_offer_get(h->offers, h->n_offers, str_of("free")), "not every provider has it");
     is_int(p->actions[PROVIDER_CREATE].steps[0].repeat, 1, "what creates has a token");
+    is_int(p->actions[PROVIDER_CONFIRM].steps[0].repeat, 1, "what looks at it has it, too");
     is_int(p->actions[PROVIDER_DELETE].steps[0].repeat, 0, "unless a task says otherwise");
-    is_int(p->actions[PROVIDER_CONFIRM].n_steps, 0, "an action that is not there is empty");
+    is_int(p->actions[PROVIDER_BOOTSTRAP].n_steps, 0, "an action that is not there is empty");
     is_int(c->n_comparators, 3, "comparators that are built in");
     ok(k && k->n_keys == 3 && k->keys[2].more, "and what they compare");
     ok(catalog_comparator_get(c, str_of("coopr"))->n_keys == 0, "the original order has no keys");

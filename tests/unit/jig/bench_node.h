@@ -4,6 +4,7 @@
 #define TESTS_JIG_BENCH_NODE_H
 
 #include "jig/bench.h"
+#include "reach/local_link.h"
 
 struct bench_node {
     struct bench *b;
@@ -19,12 +20,12 @@ struct bench_node {
 static void bench_node_init(struct bench_node *n, struct bench *b)
 {
     *n = (struct bench_node){
-        .b = b, .link = reach_local_new(b->l), .root = fs_join(b->dir, "node")};
+        .b = b, .link = local_link_new(b->l), .root = fs_join(b->dir, "node")};
 }
 
 static void bench_node_done(struct bench_node *n)
 {
-    reach_local_free(n->link);
+    local_link_free(n->link);
     free(n->root);
 }
 

@@ -1,5 +1,6 @@
 /* test_chain.c - chains over a link: the real runner on this machine, and links that break */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "reach/local_link.h"
 #include "reach/reach_i.h"
 #include "sys/scratch.h"
 #include <sys/stat.h>
@@ -165,8 +166,8 @@ static void test_cut(struct seen *s)
     s->free_on_log = false;
     is_text(buf_str(&s->log).s, "0:here\n", "it runs");
     reach_chain_free(s->chain);
-    reach_local_free(s->link);
-    s->link = reach_local_new(s->loop);
+    local_link_free(s->link);
+    s->link = local_link_new(s->loop);
     FILE *f = fopen(fifo, "w");
     ok(f != NULL, "the program waits still");
     fprintf(f, "go\n");
@@ -299,12 +300,12 @@ int main(void)
     char *dir = scratch_new(), root[600];
     snprintf(root, sizeof root, "%s/root", dir);
     s.options.root = root;
-    s.link = reach_local_new(s.loop);
+    s.link = local_link_new(s.loop);
     test_local(&s);
     test_runner_gone(&s);
     test_cut(&s);
     test_stop(&s);
-    reach_local_free(s.link);
+    local_link_free(s.link);
     buf_done(&s.log);
     buf_done(&s.ends);
     loop_free(s.loop);

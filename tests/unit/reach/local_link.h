@@ -1,10 +1,13 @@
-/* reach_local.c - a link to the machine itself: /bin/sh as a child, as sshd would start it
+/* local_link.h - a link to the machine itself: /bin/sh as a child, as sshd would start it
  *
  * A call that is closed is cut off like a broken connection: our ends of the pipes close, the
  * session's processes are signalled by nobody and go on.  We still reap the child when it ends;
  * what is left when the link is freed is left to the system.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESTS_REACH_LOCAL_LINK_H
+#define TESTS_REACH_LOCAL_LINK_H
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +16,13 @@
 #include "reach/reach.h"
 #include "sys/proc.h"
 
-struct reach_local {
+struct local_link {
     struct reach_link link; /* the first, so that the one is the other */
     struct loop *loop;
     struct reach_call *calls;
 };
 struct reach_call {
-    struct reach_local *owner;
+    struct local_link *owner;
     struct reach_call *next;
     struct proc *proc;
     bool closed;
@@ -64,7 +67,7 @@ static void on_child_exit(void *arg, const struct proc_exit *x)
 static int local_exec(struct reach_link *l, const struct reach_exec *x,
                       struct reach_call **ret_call, struct err *e)
 {
-    struct reach_local *own = (struct reach_local *)l;
+    struct local_link *own = (struct local_link *)l;
     struct reach_call *c = xcalloc(1, sizeof *c);
     const char *const argv[] = {"/bin/sh", "-c", x->command, NULL};
     *c = (struct reach_call){.owner = own, .next = own->calls, .x = *x};
@@ -94,16 +97,16 @@ static void local_close(struct reach_link *l, struct reach_call *call)
     proc_cut(call->proc);
 }
 
-struct reach_link *reach_local_new(struct loop *l)
+static struct reach_link *local_link_new(struct loop *l)
 {
-    struct reach_local *own = xcalloc(1, sizeof *own);
-    *own = (struct reach_local){.link = {.exec = local_exec, .close = local_close}, .loop = l};
+    struct local_link *own = xcalloc(1, sizeof *own);
+    *own = (struct local_link){.link = {.exec = local_exec, .close = local_close}, .loop = l};
     return &own->link;
 }
 
-void reach_local_free(struct reach_link *l)
+static void local_link_free(struct reach_link *l)
 {
-    struct reach_local *own = (struct reach_local *)l;
+    struct local_link *own = (struct local_link *)l;
     if (!own)
         return;
     while (own->calls) {
@@ -113,3 +116,5 @@ void reach_local_free(struct reach_link *l)
     }
     free(own);
 }
+
+#endif
