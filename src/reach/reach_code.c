@@ -10,13 +10,12 @@
  *   b1=t812-g3                                    what boots are remembered under, or nothing
  *   a1=30                                         ago: it may have begun then, if this is there
  *   step1() {
- *   umask 22
- *   boot_due                                      if it has that
- *   cd '/' || exit 126
- *   unset PWD OLDPWD
- *   export 'A=b'
- *   exec "$setsid" '/bin/true'
+ *   A='b' ANNEAL_RUN="812.2@$chain" "$@" 022 '/' '/bin/true'
  *   }
+ *
+ * A step that is a program is one command with an environment of its own, so that a shell need not
+ * fork itself for it; "$@" is who begins it (session.c, or `program` in the runner).  Other steps
+ * are functions of the runner.
  *
  * Variables that mean something to a shell cannot be set by it (UID is read-only in one, OPTIND
  * must be a number in another): those are left to the program env.
@@ -179,26 +178,32 @@ int reach_code_check(const struct reach_step *steps, size_t n, struct err *e)
     return 0;
 }
 
+/* Ours come last: no task passes for another one. */
+static void put_own_variables(struct buf *b, const struct reach_step *s, size_t number)
+{
+    buf_printf(b, "ANNEAL_RUN=\"%" PRIu32 ".%" PRIu32 "@$chain\" ", s->run.task, s->run.attempt);
+    buf_printf(b, "ANNEAL_RESULT_FILE=\"$dir/r%zu\" ", number);
+    if (s->input.n)
+        buf_printf(b, "ANNEAL_INPUT_FILE=\"$dir/i%zu\" ", number);
+    if (s->puts_n)
+        buf_printf(b, "ANNEAL_FILES=\"$dir/f%zu\" ", number);
+}
+
 static void put_program(struct buf *b, const struct reach_step *s, size_t number)
 {
     bool by_env = false;
-    if (s->boot_key)
-        buf_puts(b, "boot_due\n");
-    if (s->puts_n)
-        buf_printf(b, "export ANNEAL_FILES=\"$dir/f%zu\"\n", number);
-    buf_puts(b, "cd");
-    put_word(b, s->cwd ? s->cwd : "/");
-    buf_puts(b, " || exit 126\nunset PWD OLDPWD\n");
     for (size_t i = 0; i < s->env_n; i++) {
         if (is_shells_own(s->env[i].name)) {
             by_env = true;
             continue;
         }
-        buf_printf(b, "export %s=", s->env[i].name);
+        buf_printf(b, "%s=", s->env[i].name);
         reach_code_quote(b, s->env[i].value);
-        buf_putc(b, '\n');
+        buf_putc(b, ' ');
     }
-    buf_puts(b, "exec \"$setsid\"");
+    put_own_variables(b, s, number);
+    buf_printf(b, "\"$@\" %03o", s->umask_bits);
+    put_word(b, s->cwd ? s->cwd : "/");
     if (by_env)
         buf_puts(b, " env");
     for (size_t i = 0; i < s->env_n; i++) {
@@ -260,8 +265,11 @@ static void put_step(struct buf *b, const struct reach_step *s, size_t k)
         buf_printf(b, "l%zu=%" PRIu32, k, s->limit_s);
     else
         buf_printf(b, "l%zu=", k);
-    buf_printf(b, " g%zu=%" PRIu32 " b%zu=%s\nstep%zu() {\numask %03o\n", k, s->grace_s, k,
-               s->boot_key ? s->boot_key : "", k, s->umask_bits);
+    buf_printf(b, " g%zu=%" PRIu32 " b%zu=%s\nstep%zu() {\n", k, s->grace_s, k,
+               s->boot_key ? s->boot_key : "", k);
+    if (!is_program(s))
+        buf_printf(b, "umask %03o\nexport ANNEAL_RUN=\"%" PRIu32 ".%" PRIu32 "@$chain\"\n",
+                   s->umask_bits, r->task, r->attempt);
     switch (s->kind) {
     case REACH_ARGV:
     case REACH_SCRIPT: put_program(b, s, k); break;

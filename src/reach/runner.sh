@@ -36,7 +36,7 @@
 # ANNEAL_CGROUPS, ANNEAL_SESSION and ANNEAL_BOOT in the environment are for tests; the commands that start us in
 # earnest (reach_command.c) make the environment from nothing.
 #
-# A task may cost one fork, a session and the program.  So everything done for each task is done with
+# A task may cost one process, a session and the program.  So everything done for each task is done with
 # builtins, and whatever needs a program is done once a chain or when something is wrong.
 #
 # Reading functions costs memory and time, too.  What a chain needs if nothing is wrong is in this file; the
@@ -232,27 +232,36 @@ keep_find() {
     *) keep=$root ;;
     esac
 }
-boot_due() { # ends a run for which a boot was wanted and has not been
-    eval "key=\$b$number_now"
-    keep_find
-    [ ! -e "$keep/boot.$key" ] || boot_wait
-}
-begin() { # N, in the process that becomes the program
+# A step begins in a process of its own, in one of two ways that do the same: as the program `session`
+# (session.c), which a shell starts by vfork, or as `begin` in a fork of this shell: on a node that does
+# not run that, if the step is no program, and if it may have to wait for a boot.
+begin() { # N
     trap - HUP PIPE
     me
     printf '%s %s %s\n' "$1" "$mypid" "$mycs" >>started || exit 125
     [ -e "stop.$1" ] && exit 125
     number_now=$1
-    # shellcheck disable=SC2086 # four numbers
-    set -- "$1" $run
-    export ANNEAL_RUN="$task.$3@$chain" ANNEAL_RESULT_FILE="$dir/r$1"
-    [ "$in" = /dev/null ] || export ANNEAL_INPUT_FILE="$dir/$in"
-    "step$1"
+    if [ "$kind" = p ]; then
+        [ -z "$boot_due" ] || boot_wait
+        set -a # also what stands before a function's name is exported then
+        "step$1" program
+    else
+        "step$1"
+    fi
+}
+program() { # UMASK DIRECTORY PROGRAM [ARGUMENT]...
+    set +a
+    [ -n "$setsid" ] || setsid_find
+    umask "$1"
+    cd "$2" || exit 126
+    shift 2
+    unset PWD OLDPWD
+    exec "$setsid" "$@"
 }
 # Sets why if the chain goes no further.
 step() { # N
     what=done st=- bytes=0 left=0 note=-
-    eval "task=\$t$1 run=\$r$1 kind=\$k$1 in=\$i$1 limit=\$l$1"
+    eval "kind=\$k$1 in=\$i$1 limit=\$l$1 key=\$b$1"
     if [ -e "stop.$1" ]; then
         why=stopped
         last_sweep "$1"
@@ -263,8 +272,15 @@ step() { # N
         now
         printf '%s %s\n' "$1" $((cs + limit * 100)) >deadline
     fi
-    # Not in the background: there the shell would have it ignore INT and QUIT for good.
-    (begin "$1") <"$in" 3>"r$1" >&7 2>&1 4<&- 6>&- 7>&- 8>&-
+    boot_due=
+    [ -z "$key" ] || [ ! -e "$keep/boot.$key" ] || boot_due=$key
+    # Not in the background: there the shell would have it ignore INT and QUIT for good.  Our own
+    # standard error stays ours: what a shell says of a program that was killed is not its output.
+    if [ "$kind" = p ] && [ -n "$session" ] && [ -z "$boot_due" ]; then
+        "step$1" "$session" "$1" <"$in" 3>"r$1" 9>>started >&7 4<&- 6>&- 7>&- 8>&-
+    else
+        (begin "$1") <"$in" 3>"r$1" >&7 2>&1 4<&- 6>&- 7>&- 8>&-
+    fi
     st=$?
     [ "$in" = /dev/null ] || : >"$in" # what it was given is nobody's business any more
     if read -r number pid begun <&4; then
@@ -309,7 +325,6 @@ outcome() { # N: what, why, bytes, note
     75) why=again ;;
     76)
         why=reboot
-        eval "key=\$b$1"
         # Known here before it is told: whoever asks next finds that a boot is due.
         if [ -n "$key" ] && ! boot_read "$key" && ! boot_note "$key" due; then
             what=full why=full note="a boot cannot be remembered in $keep"
@@ -418,20 +433,14 @@ enter() { # CHAIN: its variables and functions
     # shellcheck disable=SC1091 # made by reach_code.c
     . "$dir/chain"
 }
-# What makes a program the leader of a session: the one that came along, if it can be run here, which a
-# file system, a policy or another kind of machine may forbid; else setsid.
-session_find() { # setsid
-    setsid=${ANNEAL_SESSION-$dir/session}
-    if [ -e "${loader-/none}" ] && [ -x "$setsid" ]; then
-        "$setsid" 2>/dev/null
+session_find() { # session: the program, if it can be run here: a mount, a policy, another kind of machine may forbid it
+    session=${ANNEAL_SESSION-$dir/session} setsid=
+    if [ -e "${loader-/none}" ] && [ -x "$session" ]; then
+        "$session" 2>/dev/null
         [ $? = 42 ] && return
     fi
-    setsid='' IFS=:
-    for p in $PATH; do
-        [ -x "$p/setsid" ] && setsid=$p/setsid && break
-    done
-    unset IFS
-    [ -n "$setsid" ] || die "there is no program setsid"
+    session=
+    setsid_find
 }
 verb_run() { # CHAIN [unpacked]
     if [ "${2-}" != unpacked ]; then
@@ -475,6 +484,8 @@ verb_run() { # CHAIN [unpacked]
         return
     fi
     cd "$dir" || exit
+    unset PWD OLDPWD # a shell exports them to programs when it has changed its directory
+    keep_find
     director=$mypid
     direct
 }
@@ -488,7 +499,7 @@ rest() {
     # shellcheck disable=SC1090 # this file
     . "$runner"
 }
-for f in alive boot_ask boot_note boot_read boot_wait contest known_for lock put_group sum sweep unlock verb_attach watch; do
+for f in alive boot_ask boot_note boot_read boot_wait contest known_for lock put_group setsid_find sum sweep unlock verb_attach watch; do
     eval "$f() { rest; $f \"\$@\"; }"
 done
 

@@ -46,6 +46,15 @@ sweep() { # MARK [PID...]: ends every process, or those of these, whose ANNEAL_R
     done
 }
 
+setsid_find() { # setsid: the program, where there is no `session`
+    setsid='' IFS=:
+    for p in $PATH; do
+        [ -x "$p/setsid" ] && setsid=$p/setsid && break
+    done
+    unset IFS
+    [ -n "$setsid" ] || die "there is no program setsid"
+}
+
 # --- what is known of a chain -----------------------------------------------------------------
 director_alive() { # CHAIN
     dir_pid='' dir_cs='' dir_boot=''

@@ -94,7 +94,7 @@ is "$(times expr)" 1 "which ran once"
 audit anneal -q deployment bind system six=h0001.t --wait=30s; ok $? "a chain of six"
 is "$(times expr)" 6 "which ran once each"
 is "$(times tar)" 1 "in one chain"
-is "$(($(total) - one))" 5 "costs five processes more: each task is one, by fork, session and exec" "$(cat "$work/ran")"
+is "$(($(total) - one))" 5 "costs five processes more: each task is one" "$(cat "$work/ran")"
 is "$(times '[sh]')" "$one_forks" "and no shell more"
 
 # --- a plan

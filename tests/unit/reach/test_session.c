@@ -3,6 +3,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,9 +28,11 @@ static void put_file(const char *name, const char *text, mode_t mode)
 struct seen {
     pid_t pid;
     int status;
-    char out[4096]; /* both streams */
+    char out[4096]; /* its standard output */
 };
 
+/* As the runner does: in a chain's directory, `started` as descriptor 9, HUP and PIPE ignored,
+ * standard error its own. */
 static struct seen run(const char *const *words, const char *const *environment)
 {
     struct seen s = {0};
@@ -39,10 +42,15 @@ static struct seen run(const char *const *words, const char *const *environment)
         abort();
     s.pid = fork();
     if (s.pid == 0) {
+        signal(SIGHUP, SIG_IGN);
+        signal(SIGPIPE, SIG_IGN);
         dup2(ends[1], 1);
-        dup2(ends[1], 2);
-        if (chdir(work) == 0)
+        dup2(open("/dev/null", O_WRONLY | O_CLOEXEC), 2);
+        if (chdir(work) == 0) {
+            int fd = open("started", O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+            dup2(fd, 9);
             execve(program, (char *const *)words, (char *const *)environment);
+        }
         _exit(99);
     }
     close(ends[1]);
@@ -59,24 +67,79 @@ static struct seen run(const char *const *words, const char *const *environment)
     return s;
 }
 
-#define WORDS(...) ((const char *const[]){"session", __VA_ARGS__, NULL})
+#define BEGIN(...) ((const char *const[]){"session", __VA_ARGS__, NULL})
+#define WORDS(...) BEGIN("7", "022", work, __VA_ARGS__)
+
+static const char *const plain[] = {"PATH=/usr/bin:/bin", "A=b c", "ODD", NULL};
+
+static long uptime_cs(void)
+{
+    double s = 0;
+    FILE *f = fopen("/proc/uptime", "re");
+    if (!f || fscanf(f, "%lf", &s) != 1)
+        abort();
+    fclose(f);
+    return (long)(s * 100 + 0.5);
+}
+
+static void last_started(char line[static 128])
+{
+    char path[600];
+    snprintf(path, sizeof path, "%s/started", work);
+    FILE *f = fopen(path, "re");
+    line[0] = '\0';
+    while (f && fgets(line, 128, f))
+        ;
+    if (f)
+        fclose(f);
+}
+
+static void test_notes(void)
+{
+    char line[128];
+    long before = uptime_cs(), number = 0, pid = 0, cs = 0;
+    struct seen s = run(WORDS("true"), plain);
+    last_started(line);
+    is_int(sscanf(line, "%ld %ld %ld\n", &number, &pid, &cs), 3, "a line is noted: %s", line);
+    ok(number == 7 && pid == s.pid, "with the step and the process");
+    ok(cs >= before && cs <= uptime_cs(), "and when it began");
+    put_file("stop.8", "", 0600);
+    s = run(BEGIN("8", "022", work, "echo", "ran"), plain);
+    is_int(s.status, 125, "what was stopped before does not begin");
+    is_text(s.out, "", "at all");
+    last_started(line);
+    ok(!strncmp(line, "8 ", 2), "but is noted");
+    is_int(run(BEGIN("7", "022", work), plain).status, 125, "without a program nothing begins");
+    is_int(run(BEGIN("123456789012345678901", "022", work, "true"), plain).status, 125,
+           "nor as a step that cannot be");
+}
 
 static void test_passes_on(void)
 {
-    static const char *const environment[] = {"PATH=/usr/bin:/bin", "A=b c", "ODD", NULL};
-    struct seen s = run((const char *const[]){"session", NULL}, environment);
+    char wanted[600];
+    struct seen s = run((const char *const[]){"session", NULL}, plain);
     is_int(s.status, 42, "alone it says that it can be run");
-    char wanted[64];
-    s = run(WORDS("sh", "-c", "set -- $(cat /proc/$$/stat); echo \"$5 $6\""), environment);
+    s = run(WORDS("sh", "-c", "set -- $(cat /proc/$$/stat); echo \"$5 $6\""), plain);
     snprintf(wanted, sizeof wanted, "%d %d\n", (int)s.pid, (int)s.pid);
     is_text(s.out, wanted, "the program leads its group and its session, in the same process");
-    s = run(WORDS("sh", "-c", "printf '<%s>' \"$0\" \"$@\"", "a b", "", "*\n'"), environment);
+    s = run(WORDS("sh", "-c", "printf '<%s>' \"$0\" \"$@\"", "a b", "", "*\n'"), plain);
     is_text(s.out, "<a b><><*\n'>", "arguments are as they were");
-    s = run(WORDS("cat", "/proc/self/environ"), environment);
+    s = run(WORDS("cat", "/proc/self/environ"), plain);
     static const char all[] = "PATH=/usr/bin:/bin\0A=b c\0ODD";
     ok(!memcmp(s.out, all, sizeof all), "the environment, too");
-    s = run(WORDS("sh", "-c", "exit 7"), environment);
+    s = run(WORDS("sh", "-c", "exit 7"), plain);
     is_int(s.status, 7, "its status is the program's");
+    s = run(WORDS("sh", "-c", "echo out; echo err >&2"), plain);
+    is_text(s.out, "out\nerr\n", "standard error goes where standard output goes");
+    s = run(WORDS("sh", "-c", "ls -l /proc/$$/fd/9 2>/dev/null || echo closed"), plain);
+    is_text(s.out, "closed\n", "what it noted itself in is closed");
+    s = run(WORDS("sh", "-c", "kill -HUP $$; echo still here"), plain);
+    ok(s.status == -1 && !s.out[0], "signals do what they do by default");
+    s = run(BEGIN("7", "027", "/usr", "sh", "-c", "umask; pwd"), plain);
+    is_text(s.out, "0027\n/usr\n", "with its mask, in its directory");
+    s = run(BEGIN("7", "027", "/no/such/place", "true"), plain);
+    is_int(s.status, 126, "a directory that is not there");
+    is_text(s.out, "/no/such/place: the directory cannot be entered\n", "is named");
 }
 
 static void test_search(void)
@@ -125,7 +188,8 @@ int main(void)
     if (fd < 0 || write(fd, reach_session, reach_session_n) != (ssize_t)reach_session_n)
         abort();
     close(fd);
-    ok(reach_session_n < 2048, "it is small: %zu bytes", reach_session_n);
+    ok(reach_session_n < 4096, "it is small: %zu bytes", reach_session_n);
+    test_notes();
     test_passes_on();
     test_search();
     scratch_end(dir);
