@@ -405,6 +405,8 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
         sh=("${@:4}") cgroups= boot=
         node run $2 <"$work/tar.$2" >/dev/null 2>"$work/err.$2"
         rm -rf "$root/fill" "$root"/chains/*
+        # What its processes hold open is not free before they have ended.
+        for i in $(seq 500); do ls -l /proc/[0-9]*/fd 2>/dev/null | grep -qF "$root" || break; done
         mount -o remount,nr_inodes=$(($(stat -f -c "%c - %d" "$root") + 9)) "$root"
         node run $3 <"$work/tar.$3" >/dev/null 2>"$work/err.$3"' x "$tool" "$d" "$c" "${sh[@]}"
     has "$(end_of "$d" 1)" 'full 0 0 0 no space' 'a result that finds no space makes the step fail'
