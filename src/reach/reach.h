@@ -11,8 +11,8 @@
  *     may be running: reach_chain_attach() collects it later, from any worker;
  *   - the node keeps results until reach_ack().
  *
- * How commands get there is a link's business: a table that an ssh connection fills.  A command is a
- * fixed text with ids of [0-9a-f.] in it; all data travel as its input.
+ * How commands get there is a link's business: a table that an ssh connection fills.  A command is
+ * a fixed text with ids of [0-9a-f.] in it; all data travel as its input.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef REACH_REACH_H

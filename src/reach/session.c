@@ -176,7 +176,7 @@ static unsigned long uptime(void)
     return seconds * 100 + (unsigned long)((text[i + 1] - '0') * 10 + text[i + 2] - '0');
 }
 
-/* Both numbers are the runner's, and short. */
+/* The number is the runner's, and short. */
 static int note_begin(const char *number)
 {
     char line[96], stop[64];
