@@ -10,7 +10,7 @@
  *   b1=t812-g3                                    what boots are remembered under, or nothing
  *   a1=30                                         ago: it may have begun then, if this is there
  *   step1() {
- *   A='b' ANNEAL_RUN="812.2@$chain" "$@" 022 '/' '/bin/true'
+ *   ANNEAL_RUN="812.2@$chain" A='b' "$@" 022 '/' '/bin/true'
  *   }
  *
  * A step that is a program is one command with an environment of its own, so that a shell need not
@@ -178,7 +178,14 @@ int reach_code_check(const struct reach_step *steps, size_t n, struct err *e)
     return 0;
 }
 
-/* Ours come last: no task passes for another one. */
+/* Ours come first, where $chain and $dir are still the runner's whatever a task calls its own; and
+ * a task cannot have its own in their place, or it would pass for another one. */
+static bool is_runners(const char *name)
+{
+    return !strcmp(name, "ANNEAL_RUN") || !strcmp(name, "ANNEAL_RESULT_FILE") ||
+           !strcmp(name, "ANNEAL_INPUT_FILE") || !strcmp(name, "ANNEAL_FILES");
+}
+
 static void put_own_variables(struct buf *b, const struct reach_step *s, size_t number)
 {
     buf_printf(b, "ANNEAL_RUN=\"%" PRIu32 ".%" PRIu32 "@$chain\" ", s->run.task, s->run.attempt);
@@ -192,7 +199,10 @@ static void put_own_variables(struct buf *b, const struct reach_step *s, size_t 
 static void put_program(struct buf *b, const struct reach_step *s, size_t number)
 {
     bool by_env = false;
+    put_own_variables(b, s, number);
     for (size_t i = 0; i < s->env_n; i++) {
+        if (is_runners(s->env[i].name))
+            continue;
         if (is_shells_own(s->env[i].name)) {
             by_env = true;
             continue;
@@ -201,7 +211,6 @@ static void put_program(struct buf *b, const struct reach_step *s, size_t number
         reach_code_quote(b, s->env[i].value);
         buf_putc(b, ' ');
     }
-    put_own_variables(b, s, number);
     buf_printf(b, "\"$@\" %03o", s->umask_bits);
     put_word(b, s->cwd ? s->cwd : "/");
     if (by_env)

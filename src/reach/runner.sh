@@ -29,8 +29,9 @@
 # whole, under ROOT/lock.  ROOT/born: since when there are records here, and in which boot.
 # ROOT/chains/CHAIN/: chain (shell code made by reach_code.c: variables and a function a step), sN iN
 # fN.M (script, input, files of step N), log ev (FIFOs), go (the archive was whole), director
-# (process, when, boot), session (a program: session.c), started (N, process, when), events (what was told), rN kN (result as
-# written, as kept), stop.N (N must not run on), forward (logger, teller), spool, deadline, watcher.
+# (process, when, boot), session (a program: session.c), started (N, process, when), events (what was
+# told), rN kN (result as written, as kept), stop.N (N must not run on), forward (logger, teller), spool,
+# deadline, watcher.
 # What outlives a boot is elsewhere: see boot_note.
 #
 # ANNEAL_CGROUPS, ANNEAL_SESSION and ANNEAL_BOOT in the environment are for tests; the commands that start us in
@@ -243,20 +244,21 @@ begin() { # N
     number_now=$1
     if [ "$kind" = p ]; then
         [ -z "$boot_due" ] || boot_wait
+        [ -n "$setsid" ] || setsid_find
         set -a # also what stands before a function's name is exported then
-        "step$1" program
+        "step$1" program "$setsid"
     else
         "step$1"
     fi
 }
-program() { # UMASK DIRECTORY PROGRAM [ARGUMENT]...
+program() { # SETSID UMASK DIRECTORY PROGRAM [ARGUMENT]...; variables may be the task's by now
     set +a
-    [ -n "$setsid" ] || setsid_find
-    umask "$1"
-    cd "$2" || exit 126
-    shift 2
+    umask "$2"
+    cd "$3" || exit 126
     unset PWD OLDPWD
-    exec "$setsid" "$@"
+    ANNEAL_SETSID=$1 # no task's name, and not exported
+    shift 3
+    exec "$ANNEAL_SETSID" "$@"
 }
 # Sets why if the chain goes no further.
 step() { # N
@@ -433,7 +435,8 @@ enter() { # CHAIN: its variables and functions
     # shellcheck disable=SC1091 # made by reach_code.c
     . "$dir/chain"
 }
-session_find() { # session: the program, if it can be run here: a mount, a policy, another kind of machine may forbid it
+# A mount, a policy or another kind of machine may forbid it.
+session_find() { # session: the program, if it can be run here
     session=${ANNEAL_SESSION-$dir/session} setsid=
     if [ -e "${loader-/none}" ] && [ -x "$session" ]; then
         "$session" 2>/dev/null

@@ -145,6 +145,10 @@ next; chain "$c" -t 55 -x 'echo out; echo err >&2; echo out'
 is "$(sed 1d "$work/out.$c" | head -n 3)" "out
 err
 out" 'both outputs are one stream, in order'
+# Names that the runner has variables of are the task's own all the same; its mark is not.
+next; chain "$c" -t 59 -e dir=/d -e chain=x -e setsid=s -e session=y -e ANNEAL_RUN=none -x 'echo "$dir $chain $setsid $session $ANNEAL_RUN"; echo "{}" >"$ANNEAL_RESULT_FILE"'
+has "$(cat "$work/out.$c")" "/d x s y 59.1@$c" "a task's variables and the runner's are not taken for each other"
+has "$(end_of "$c" 1)" 'done 0 3 0' 'and its result is where it is looked for'
 
 # --- results -------------------------------------------------------------------------------------
 next; chain "$c" -t 60 -x 'echo "{\"a\":1}" >&3' -t 61 -x "echo >$work/ran61"
