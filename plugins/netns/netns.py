@@ -98,12 +98,18 @@ class Host:
                     raise ap.Refused(f"{self.network} is in use: {link['ifname']} has {a['local']}/{a['prefixlen']}",
                                      "choose another with `anneal provider set NAME --set network=...`")
 
+    def bridge_mac(self):
+        """As hosts have theirs: of the address.  A bridge without one of its own takes that of its lowest port, and another
+        when this port goes: hosts that have not heard of it then send their answers to a machine that is no more."""
+        return ":".join(f"{byte:02x}" for byte in (0x02, 0x77, *self.network[1].packed))
+
     def bridge_up(self):
         remedy = "hosts need root with CAP_NET_ADMIN; a container needs --privileged"
         if not self.has_link(self.bridge):
             self.network_is_free()
             (self.dir / "bridge").write_text(self.bridge + "\n", encoding="ascii")
-            ap.run(self.link("add", self.bridge, "type", "bridge", "forward_delay", "0", "mcast_snooping", "0"), remedy)
+            ap.run(self.link("add", self.bridge, "address", self.bridge_mac(), "type", "bridge", "forward_delay", "0",
+                             "mcast_snooping", "0"), remedy)
         if (self.dir / "bridge").exists():
             gateway = f"{self.network[1]}/{self.network.prefixlen}"
             ap.run([ap.need("ip", "iproute2"), "address", "replace", gateway, "dev", self.bridge], remedy)

@@ -39,6 +39,11 @@ def links():
     return sorted(x["ifname"] for x in found if x["ifname"] != "lo")
 
 
+def bridge_mac():
+    found = json.loads(subprocess.run(["ip", "-json", "link", "show", "plugtest"], capture_output=True, text=True, check=True).stdout)
+    return found[0]["address"]
+
+
 def census():
     """Hosts: by processes (an owner and an init each), by network namespaces, by interfaces, by files; then mounts here."""
     pids, spaces = processes(), set()
@@ -109,6 +114,7 @@ crowd = [netns.begin("create", f"n{i}.x", f"n{i}") for i in range(6)]
 made = [netns.end(p)[1] for p in crowd]
 t.eq(len({m.get("ipaddress") for m in made}), 6, "six at once have an address each")
 counted(6, "and there are six")
+t.eq(bridge_mac(), "02:77:0a:59:00:01", "their bridge has an address of its own, which none of them takes away with it")
 crowd = [netns.begin("delete", f"n{i}.x") for i in range(6)]
 t.eq([netns.end(p)[0] for p in crowd], ["result"] * 6, "six at once are deleted")
 counted(0, "nothing is left")
