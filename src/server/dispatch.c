@@ -313,10 +313,10 @@ void dispatch_beat(void *arg)
         group_probe(s);
         return;
     }
+    workers_beat(s); /* before what silent ones have is given to others: not to them again */
     lease_expire(s->lease, server_now(s), dispatch_lease_over, s);
     if (s->beats++ % BEATS_AN_HOUR == 0)
         idempotent_expire(s);
-    workers_beat(s);
     cluster_beat(s);
     resources_beat(s);
     inbox_pump(s);

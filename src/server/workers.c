@@ -356,12 +356,20 @@ void workers_heard(struct worker_info *w, const struct taskmsg *m)
     workers_flush(s);
 }
 
+/* By when a worker is not counted on any more: not after what it has is taken from it. */
+static uint64_t patience_ms(const struct server *s)
+{
+    uint64_t ms = WORKER_GONE_MS;
+    ms = s->opts->node_lease < ms ? s->opts->node_lease : ms;
+    return s->opts->worker_lease < ms ? s->opts->worker_lease : ms;
+}
+
 void workers_beat(struct server *s)
 {
-    uint64_t now = server_now(s);
+    uint64_t now = server_now(s), patience = patience_ms(s);
     for (size_t i = 0; i < s->workers.n; i++) {
         struct worker_info *w = s->workers.at[i];
-        if (w->capacity > 0 && w->seen_ms + WORKER_GONE_MS < now)
+        if (w->capacity > 0 && w->seen_ms + patience < now)
             worker_gone(w);
     }
 }

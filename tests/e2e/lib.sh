@@ -16,6 +16,14 @@ finish() {
 }
 trap finish EXIT
 
+# With ANNEAL_TEST_KEEP=DIR, logs and journal are kept there as they were at each point that failed.
+keep() {
+    [ -n "${ANNEAL_TEST_KEEP:-}" ] || return 0
+    local to f
+    to=$ANNEAL_TEST_KEEP/$(basename "$0" .t).$$.$points
+    mkdir -p "$to"
+    for f in "$work/log" "$work"/*.log "$work/data"/*.db*; do [ ! -f "$f" ] || cp "$f" "$to"; done
+}
 ok() { # STATUS LABEL [DETAIL]
     points=$((points + 1))
     if [ "$1" -eq 0 ]; then
@@ -24,6 +32,7 @@ ok() { # STATUS LABEL [DETAIL]
         failures=$((failures + 1))
         echo "not ok $points - $2"
         [ -n "${3:-}" ] && printf '%s\n' "$3" | head -n 12 | sed 's/^/#   /'
+        keep
     fi
 }
 is() { [ "$1" = "$2" ]; ok $? "$3" "got \"$1\", wanted \"$2\""; }

@@ -79,10 +79,10 @@ id=$(task_id "$(last)" mark)
 until_true 30 waits "$id" "host key"; ok $? "another key: it is not spoken to, and why says so" "$(anneal why "task/$id")"
 fleet exec h0002 test -e /root/marks; is $? 1 "nothing ran there"
 anneal -q node trust h0002.t
-anneal -q task poke "$id"
-until_true 30 ran h0002; ok $? "trusted again it runs"
+anneal -q task poke "$id"; ok $? "it is poked"
+until_true 30 ran h0002; ok $? "trusted again it runs" "$(anneal why "task/$id"; anneal task attempts "$id")"
 fleet exec h0002 touch /root/go
-until_true 30 over "$(last)" succeeded; ok $? "to its end"
+until_true 30 over "$(last)" succeeded; ok $? "to its end" "$(anneal why "operation/$(last)")"
 is "$(fleet exec h0002 cat /root/marks | xargs)" "1 after 2" "each task once"
 
 # --- a cable is pulled
@@ -97,7 +97,7 @@ fleet link h0004 up
 anneal -q task poke "$id"
 until_true 40 ran h0004; ok $? "back again it runs"
 fleet exec h0004 touch /root/go
-until_true 30 over "$op" succeeded; ok $? "to its end"
+until_true 30 over "$op" succeeded; ok $? "to its end" "$(anneal why "operation/$op")"
 
 # --- a cable is pulled in the middle of a task
 stop && serve_bed --set ssh_keepalive=1s; ok $? "a server that notices soon"
@@ -112,7 +112,7 @@ is "$(anneal task show "$id" -o json | jq -r .state)" RUNNING "it is not taken f
 fleet link h0008 up
 until_true 60 silent "$id"; ok $? "the node is back" "$(anneal task show "$id")"
 fleet exec h0008 touch /root/go
-until_true 30 over "$op" succeeded; ok $? "and the task comes to its end"
+until_true 30 over "$op" succeeded; ok $? "and the task comes to its end" "$(anneal why "operation/$op")"
 is "$(marks h0008)" "1 after 1" "which it did once, as did the one behind it"
 
 # --- and the task ends meanwhile
@@ -125,7 +125,7 @@ fleet exec h0009 touch /root/go
 both() { [ "$(marks h0009)" = "1 after 1" ]; }
 until_true 30 both; ok $? "on the node it ends, and the one behind it runs"
 fleet link h0009 up
-until_true 60 over "$op" succeeded; ok $? "both ends are collected"
+until_true 60 over "$op" succeeded; ok $? "both ends are collected" "$(anneal why "operation/$op")"
 is "$(marks h0009)" "1 after 1" "and nothing ran twice"
 
 # --- the node is started anew in the middle of a task
@@ -136,8 +136,12 @@ fleet reboot h0001
 again() { [ "$(marks h0001)" = "1 2" ]; }
 until_true 60 again; ok $? "its node was started anew: that run is lost, and begun again" "$(marks h0001) $(anneal task attempts "$id")"
 is "$(anneal task attempts "$id" -o json | jq -r '.items[0] | .outcome + ": " + .note' | cut -c1-5)" lost: "which its history says"
-fleet exec h0001 touch /root/go
-until_true 30 over "$op" succeeded; ok $? "to its end"
+# Whoever looks finds the new boot before the task ends or after it: then it runs in that boot once more, by its digest.
+ends() { fleet exec h0001 touch /root/go; over "$op" succeeded; }
+until_true 60 ends; ok $? "to its end" "$(anneal why "operation/$op")"
+boot_known() { [ "$(anneal node show h0001.t -o json | jq -r .boot_id)" = "$(cat "$bed/hosts.d/h0001/boot_id")" ]; }
+until_true 60 boot_known; ok $? "and the new boot is known" "$(anneal node show h0001.t)"
+fleet exec h0001 rm -f /root/go
 
 # --- the server dies in the middle of a task
 anneal -q deployment bind system slow=h0005.t >/dev/null
@@ -148,7 +152,7 @@ serve_bed; ok $? "its server is killed and started again"
 taken() { grep -q "attempt.again.* task=$id" "$work/log"; }
 until_true 30 taken; ok $? "the same attempt is sent again"
 fleet exec h0005 touch /root/go
-until_true 30 over "$op" succeeded; ok $? "and comes to its end"
+until_true 30 over "$op" succeeded; ok $? "and comes to its end" "$(anneal why "operation/$op")"
 is "$(marks h0005)" "1 after 1" "nothing was begun anew"
 is "$(anneal task attempts "$id" -o json | jq '.items | length')" 1 "it was one attempt"
 
@@ -162,7 +166,7 @@ fleet exec h0010 touch /root/go
 both() { [ "$(marks h0010)" = "1 after 1" ]; }
 until_true 30 both; ok $? "to its end, and the one behind it to its own"
 serve_bed; ok $? "a server comes again"
-until_true 30 over "$op" succeeded; ok $? "and collects both"
+until_true 30 over "$op" succeeded; ok $? "and collects both" "$(anneal why "operation/$op")"
 is "$(marks h0010)" "1 after 1" "nothing was begun anew"
 
 # --- what tasks do that they should not

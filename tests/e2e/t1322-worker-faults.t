@@ -61,7 +61,7 @@ join w1 "$port" && join w2 "$port"; ok $? "two workers" "$(cat "$work"/w?.log)"
 
 # --- killed in mid-task, then the other one in mid-chain
 only w1
-trio 1; ok $? "three hosts at work for w1"
+trio 1; ok $? "three hosts at work for w1" "$(anneal why "operation/$op"; anneal worker list)"
 all
 killed w1
 id=$(task_id "$op" first)
@@ -88,7 +88,7 @@ back w2; ok $? "w2 comes back"
 
 # --- frozen for longer than its lease, then awake
 only w1
-trio 4; ok $? "three hosts at work for w1"
+trio 4; ok $? "three hosts at work for w1" "$(anneal why "operation/$op"; anneal worker list)"
 all
 kill -STOP "${pids[w1]}"
 until_true 20 holds w2 5; ok $? "w1 is frozen: w2 has its work"
@@ -101,7 +101,7 @@ trio_once "frozen"
 
 # --- killed with results that it could not tell, back when they are known
 only w1
-trio 7; ok $? "three hosts at work for w1"
+trio 7; ok $? "three hosts at work for w1" "$(anneal why "operation/$op"; anneal worker list)"
 all
 crash
 go first second token once
@@ -154,7 +154,7 @@ ended w1
 ended w2
 proxy 0; ok $? "a way that can be cut" "$(cat "$work/proxy.log")"
 join w3 "$by"; ok $? "w3 joins by it" "$(cat "$work/w3.log")"
-trio 10; ok $? "three hosts at work for w3"
+trio 10; ok $? "three hosts at work for w3" "$(anneal why "operation/$op"; anneal worker list)"
 id=$(task_id "$op" first)
 kill -STOP "${pids[proxy]}"
 until_true 20 waits "$id" "worker w3 is silent since .*the next worker that comes asks node h0010.t"; ok $? "it is cut: why says so" "$(anneal why "task/$id")"

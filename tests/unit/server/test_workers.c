@@ -316,6 +316,26 @@ static void test_gone(void)
     crew_close(&k);
 }
 
+/* Leases that run out before a worker is gone for other reasons. */
+static void test_not_back_to_the_silent(void)
+{
+    struct crew k;
+    crew_open(&k, 2, 1);
+    k.g.opts.node_lease = k.g.opts.worker_lease = STEP_MS / 2;
+    uint32_t far = peer_work(&k.g, "far", "n1"), busy = peer_work(&k.g, "near", "n2"),
+             near = peer_work(&k.g, "near", "n3");
+    is_text(has(&k, far), "a", "a was at n1 last");
+    is_text(has(&k, busy), "b", "b is full");
+    is_text(has(&k, near), "a", "so is a");
+    struct peer_says b_says = {.held = {peer_holds(&k.b, busy)}, .n_held = 1};
+    crew_pass(&k, &k.b, b_says, STEP_MS);
+    is_text(has(&k, far), "both", "what is taken from a silent one is not given back to it");
+    is_int(peer_count(&k.a, TASKMSG_TASK), 2, "nor is anything else");
+    peer_is(&k.g, near, TASK_READY, "what is lost there begins again");
+    is_text(has(&k, near), "a", "where there is room, and not before");
+    crew_close(&k);
+}
+
 static void test_nobody_left(void)
 {
     struct crew k;
@@ -328,7 +348,7 @@ static void test_nobody_left(void)
     peer_attach(&k.b);
     peer_hello(&k.b, (struct peer_says){.capacity = 2});
     is_text(has(&k, t), "a", "and is held for nobody");
-    peer_pass(&k.g, NODE_LEASE_MS + 1);
+    a_is_silent(&k, NODE_LEASE_MS + STEP_MS);
     is_text(has(&k, t), "both", "until somebody is there");
     peer_attach(&k.a);
     crew_close(&k);
@@ -554,6 +574,7 @@ int main(void)
     test_chain_goes_on();
     test_here_is_lost();
     test_gone();
+    test_not_back_to_the_silent();
     test_nobody_left();
     test_released();
     test_restart();
