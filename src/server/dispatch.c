@@ -255,9 +255,18 @@ static void note_on_node(void *arg, const struct open_attempt *o)
 {
     struct on_node *n = arg;
     struct task_view v;
-    if (!o->waiting && !o->ahead && anneal_task(n->server->engine, o->task, &v) &&
-        v.node == n->node && travels(n->server, &n->server->inv.defs.at[v.def], v.node))
+    if (!o->ahead && anneal_task(n->server->engine, o->task, &v) && v.node == n->node &&
+        travels(n->server, &n->server->inv.defs.at[v.def], v.node))
         vec_push(&n->found, *o);
+}
+
+/* It may wait for just this: nobody should have to poke it by hand. */
+static void ask_now(struct server *s, uint32_t task)
+{
+    struct event ev = {.kind = EVENT_POKE, .id = task};
+    struct commit_note note = server_note_task(s, task);
+    struct err e;
+    (void)server_apply(s, &ev, &note, NULL, &e); /* else it is asked when its time comes */
 }
 
 void dispatch_access_changed(struct server *s, uint32_t node)
@@ -266,7 +275,10 @@ void dispatch_access_changed(struct server *s, uint32_t node)
     probing_hurry(s, node);
     anneal_each_open_attempt(s->engine, note_on_node, &n);
     for (size_t i = 0; i < n.found.n; i++)
-        send_again(s, &n.found.at[i]);
+        if (n.found.at[i].waiting)
+            ask_now(s, n.found.at[i].task);
+        else
+            send_again(s, &n.found.at[i]);
     vec_done(&n.found);
 }
 

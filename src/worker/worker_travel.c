@@ -20,7 +20,7 @@
 
 #include "worker/worker_i.h"
 
-enum { UNREACHED_MS = 5000, UNTRUSTED_MS = 30000, LIMIT_SPARE_S = 30 };
+enum { UNREACHED_MS = 5000, UNTRUSTED_MS = 30000, AT_ONCE_MS = 1, LIMIT_SPARE_S = 30 };
 
 struct travel {
     struct worker *w;
@@ -33,8 +33,9 @@ struct travel {
     const struct task_request *requests[REACH_STEPS_MAX]; /* of the runs */
     bool boots[REACH_STEPS_MAX]; /* the machine is told to boot: its silence says nothing */
     size_t n;
-    uint32_t waiting; /* answers that are not acknowledged */
-    bool over, began; /* began: something of it may have */
+    uint64_t access_rev; /* how the node was to be reached when this was sent */
+    uint32_t waiting;    /* answers that are not acknowledged */
+    bool over, began;    /* began: something of it may have */
     VEC(struct reach_ask *) stops;
 };
 
@@ -240,14 +241,18 @@ static void on_end(void *arg, unsigned step, const struct reach_end *end)
 
 static void unreached(const struct reach_over *over, struct jig_result *ret)
 {
-    bool trust = over->fail == REACH_FAIL_HOST_KEY || over->fail == REACH_FAIL_AUTH;
-    if (over->fail == REACH_FAIL_NONE) {
-        say(ret, OUTCOME_FAILED, over->text, (struct str){0});
-        return;
-    }
-    say(ret, OUTCOME_AGAIN, over->text, (struct str){0});
-    if (trust)
-        ret->again_ms = UNTRUSTED_MS;
+    say(ret, over->fail == REACH_FAIL_NONE ? OUTCOME_FAILED : OUTCOME_AGAIN, over->text,
+        (struct str){0});
+}
+
+/* When to try a node again that is there and not trusted, or does not trust us; 0: it was something
+ * else.  People have to see to that, and may have done so while this was on its way. */
+static uint64_t untrusted_ms(const struct travel *t, const struct run *r,
+                             const struct reach_over *over)
+{
+    if (over->fail != REACH_FAIL_HOST_KEY && over->fail != REACH_FAIL_AUTH)
+        return 0;
+    return r->msg.access_rev > t->access_rev ? AT_ONCE_MS : UNTRUSTED_MS;
 }
 
 /* Only the node can say what became of it. */
@@ -286,16 +291,17 @@ static void on_over(void *arg, const struct reach_over *over)
         if (may_be_there(r, over) && !boots && !r->cancelled && !r->timed_out) {
             if (over->kind == REACH_CUT && !r->away_ms)
                 r->away_ms = loop_now_ms(w->loop);
-            bool trust = over->fail == REACH_FAIL_HOST_KEY || over->fail == REACH_FAIL_AUTH;
             travel_leave(r);
             t->began = false; /* the node is to keep it until that is known */
-            run_park(r, over->text, trust ? UNTRUSTED_MS : 0);
+            run_park(r, over->text, untrusted_ms(t, r, over));
             continue;
         }
         if (may_be_there(r, over))
             say(&res, boots ? OUTCOME_AGAIN : OUTCOME_LOST, over->text, (struct str){0});
         else
             unreached(over, &res);
+        if (res.outcome == OUTCOME_AGAIN && untrusted_ms(t, r, over))
+            res.again_ms = untrusted_ms(t, r, over);
         if (r->cancelled && res.outcome == OUTCOME_AGAIN)
             res.outcome = OUTCOME_CANCELLED;
         finish(r, t, &res);
@@ -379,6 +385,7 @@ static int travel_send(struct run *r, const struct jig *jig, const struct task_r
     struct travel *t = xcalloc(1, sizeof *t);
     t->w = r->w;
     t->node = node;
+    t->access_rev = node->access_rev;
     link_append(&r->w->travels, &t->of_worker);
     int rc = 0;
     if (first)

@@ -229,6 +229,27 @@ static void test_node_goes_on(void)
     crew_close(&k);
 }
 
+/* Who says how a node is reached says that to what waits for it, too. */
+static void test_access_changed(void)
+{
+    struct crew k;
+    crew_open(&k, 3, 1);
+    uint32_t runs = peer_work(&k.g, "far", "n1"), waits = peer_work(&k.g, "far2", "n1"),
+             other = peer_work(&k.g, "far", "n2");
+    peer_answer(&k.a, waits, OUTCOME_AGAIN);
+    peer_answer(&k.b, other, OUTCOME_AGAIN);
+    peer_is(&k.g, waits, TASK_WAITING, "it is not yet done");
+    rig_do(&k.g, server_node_patch, "Node",
+           (struct rig_ask){.id = "n1", .body = "{'access': {'host_keys': []}}"});
+    rig_settle(&k.g);
+    is_int(peer_got(&k.a, TASKMSG_TASK, waits)->ask, 1, "what waits is asked for at once");
+    peer_is(&k.g, other, TASK_WAITING, "on that node only");
+    const struct taskmsg *again = peer_got(&k.a, TASKMSG_TASK, runs);
+    ok(again && again->ask == 0 && again->access_rev > 0, "what runs is sent again as it is");
+    is_int(peer_count(&k.a, TASKMSG_TASK), 4, "and that is all");
+    crew_close(&k);
+}
+
 static void test_first_answers_late(void)
 {
     struct crew k;
@@ -570,6 +591,7 @@ int main(void)
     test_acks();
     test_cancel();
     test_node_goes_on();
+    test_access_changed();
     test_first_answers_late();
     test_chain_goes_on();
     test_here_is_lost();
