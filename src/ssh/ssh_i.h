@@ -185,6 +185,7 @@ void ssh_where_unref(struct ssh_where *w);
 size_t ssh_peer_address(const struct ssh_peer *peer, size_t n);
 /* The keys to hold the peer to, "" if the first one seen is to be accepted or none is. */
 const char *ssh_peer_keys(const struct ssh_peer *peer);
+bool ssh_peer_learns(const struct ssh_peer *peer); /* the first one seen */
 /* Before login: SSH_FAIL_NONE if the key is trusted (from now on, if it is the first), else why. */
 enum ssh_fail ssh_peer_key_check(struct ssh_peer *peer, const char *type, const char *base64,
                                  char why[SSH_WHY]);

@@ -291,6 +291,8 @@ static void on_ready(void *arg, unsigned events)
 {
     struct ssh_lib_conn *l = arg;
     (void)events;
+    if (l->c->broken && l->step != SSH_LIB_OPEN)
+        return; /* given up: it is taken away in a moment */
     if (l->step == SSH_LIB_KEX)
         kex_step(l);
     else if (l->step == SSH_LIB_AUTH)
@@ -306,6 +308,8 @@ static void on_dialled(void *arg, int fd, const struct err *e)
     struct ssh_lib_conn *l = arg;
     l->dial = NULL;
     l->fd = fd;
+    if (l->c->broken)
+        return;
     if (fd < 0) {
         lib_broken(l, e->code == ERR_LIMIT ? SSH_FAIL_LIMIT : SSH_FAIL_UNREACHABLE, e->text,
                    e->code == ERR_LIMIT ? "raise the limit of open files"

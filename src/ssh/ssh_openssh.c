@@ -43,6 +43,7 @@ struct master {
     struct proc *proc;
     struct loop_timer *kill; /* of one that was told to end */
     struct buf words;
+    bool learns; /* the host key: there is none that it must be */
     bool ready;
     TAILQ_ENTRY(master) link;
 };
@@ -84,20 +85,22 @@ static int known_write(const struct ssh_conn *c, const char *path, struct err *e
     return fs_write_atomic(path, buf_str(&text).s, text.len, 0600, e);
 }
 
-/* ssh wrote the key that it met first into the file: "alias type base64". */
-static void known_learn(const struct ssh_conn *c)
+/* ssh wrote the key that it met first into the file: "alias type base64".  What stands there of any
+ * other connection is what it was given, not what it met. */
+static enum ssh_fail known_learn(const struct master *m, char why[SSH_WHY])
 {
-    char *path = ssh_known_path(c), *save = NULL, why[SSH_WHY];
+    char *path = ssh_known_path(m->c), *save = NULL;
+    enum ssh_fail fail = SSH_FAIL_NONE;
     SCOPED_BUF(text);
-    if (!*ssh_peer_keys(c->peer) && c->peer->trust == SSH_TRUST_FIRST &&
-        fs_read(path, HOST_KEYS_MAX, &text, NULL) == 0 && text.data) {
+    if (m->learns && fs_read(path, HOST_KEYS_MAX, &text, NULL) == 0 && text.data) {
         const char *alias = strtok_r(text.data, " \n", &save);
         const char *type = alias ? strtok_r(NULL, " \n", &save) : NULL;
         const char *base64 = type ? strtok_r(NULL, " \n", &save) : NULL;
-        if (base64)
-            (void)ssh_peer_key_check(c->peer, type, base64, why);
+        if (base64) /* a key may have been pinned in the meantime */
+            fail = ssh_peer_key_check(m->c->peer, type, base64, why);
     }
     free(path);
+    return fail;
 }
 
 /* ---- the process ---- */
@@ -112,8 +115,8 @@ static void master_ended(struct master *m)
         master_free(m);
         return;
     }
-    if (!m->ready)
-        known_learn(c);
+    if (!m->ready && !c->broken)
+        (void)known_learn(m, why);
     enum ssh_fail fail = ssh_openssh_why(buf_str(&m->words).s, why);
     ssh_conn_break(c, fail, "%s", why);
 }
@@ -147,7 +150,8 @@ static void openssh_connect(struct ssh_conn *c)
     SCOPED_ARENA(mem);
     SCOPED_BUF(path);
     buf_printf(&path, "%s/m%x", c->pool->run_dir, all->serial++);
-    *m = (struct master){.owner = all, .c = c, .path = buf_take(&path, NULL)};
+    *m = (struct master){
+        .owner = all, .c = c, .path = buf_take(&path, NULL), .learns = ssh_peer_learns(c->peer)};
     m->name = strrchr(m->path, '/') + 1;
     TAILQ_INSERT_TAIL(&all->all, m, link);
     c->impl = m;
@@ -192,14 +196,18 @@ static void openssh_disconnect(struct ssh_conn *c)
 static void socket_seen(struct masters *all, const char *name)
 {
     struct master *m;
+    char why[SSH_WHY];
     TAILQ_FOREACH (m, &all->all, link)
         if (!strcmp(m->name, name))
             break;
-    if (!m || !m->c || m->ready)
+    if (!m || !m->c || m->c->broken || m->ready)
         return;
     m->ready = true;
-    known_learn(m->c);
-    ssh_conn_ready(m->c);
+    enum ssh_fail fail = known_learn(m, why);
+    if (fail)
+        ssh_conn_break(m->c, fail, "%s", why);
+    else
+        ssh_conn_ready(m->c);
 }
 
 static void on_inotify(void *arg, unsigned events)

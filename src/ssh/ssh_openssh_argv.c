@@ -64,8 +64,8 @@ static void put_identities(struct args *a, const struct ssh_target *t)
 
 static void put_host_keys(struct args *a, const struct way *w)
 {
-    bool learn = !*ssh_peer_keys(w->peer) && w->peer->trust == SSH_TRUST_FIRST;
-    option(a, learn ? "StrictHostKeyChecking=accept-new" : "StrictHostKeyChecking=yes");
+    option(a, ssh_peer_learns(w->peer) ? "StrictHostKeyChecking=accept-new"
+                                       : "StrictHostKeyChecking=yes");
     option(a, arena_printf(a->mem, "UserKnownHostsFile=\"%s\"", w->known_path));
     option(a, "GlobalKnownHostsFile=/dev/null");
     option(a, arena_printf(a->mem, "HostKeyAlias=%s", w->peer->id));

@@ -157,11 +157,16 @@ void ssh_where_unref(struct ssh_where *w)
     free(w);
 }
 
+/* One that is not made yet is given up: nothing that it would meet, a key above all, is of the peer
+ * as it is now. */
 static void conns_retire(struct ssh_peer *peer)
 {
     struct ssh_conn *c;
-    TAILQ_FOREACH (c, &peer->conns, in_peer)
+    TAILQ_FOREACH (c, &peer->conns, in_peer) {
         c->retired = true;
+        if (c->state != SSH_CONN_OPEN)
+            ssh_conn_break(c, SSH_FAIL_UNREACHABLE, "how it is reached was changed meanwhile");
+    }
     ssh_peer_touch(peer);
 }
 
@@ -269,6 +274,11 @@ size_t ssh_peer_address(const struct ssh_peer *peer, size_t n)
 const char *ssh_peer_keys(const struct ssh_peer *peer)
 {
     return *peer->pinned || !peer->accepted ? peer->pinned : peer->accepted;
+}
+
+bool ssh_peer_learns(const struct ssh_peer *peer)
+{
+    return !*ssh_peer_keys(peer) && peer->trust == SSH_TRUST_FIRST;
 }
 
 enum ssh_fail ssh_peer_key_check(struct ssh_peer *peer, const char *type, const char *base64,

@@ -299,6 +299,48 @@ static void test_change(struct bed *b)
     ask_done(&a);
 }
 
+static void stop_loop(void *loop)
+{
+    loop_stop(loop);
+}
+
+/* A command for a target as it is first, and one for it as it is a moment later, while a connection
+ * for the first is being made. */
+static void test_change_meanwhile(struct bed *b, const char *name, const char *first,
+                                  const char *then, enum ssh_fail fail)
+{
+    int left = 2;
+    struct ask one = {.left = &left}, two = {.left = &left};
+    struct ssh_target t = b->t;
+    t.name = name;
+    t.host_keys = first;
+    ok(!ask_begin(&one, b->loop, b->pool, &t, "echo one", str_of("")), "%s: %s: one", b->via, name);
+    loop_post(b->loop, stop_loop, b->loop);
+    loop_run(b->loop);
+    is_int(counts(b).connecting, 1, "%s: %s: which is on its way", b->via, name);
+    t.host_keys = then;
+    ok(!ask_begin(&two, b->loop, b->pool, &t, "echo two", str_of("")), "%s: %s: two", b->via, name);
+    ok(ask_loop(b->loop), "%s: %s: both end", b->via, name);
+    is_int(one.fail, fail, "%s: %s: what counts for the first is what is said by then", b->via,
+           name);
+    is_int(two.fail, fail, "%s: %s: as for the second", b->via, name);
+    ask_done(&one);
+    ask_done(&two);
+}
+
+static void test_meanwhile(struct bed *b)
+{
+    char want[1024];
+    int told = b->keys_told;
+    test_change_meanwhile(b, "trusted", b->keys->other_line, "", SSH_FAIL_NONE);
+    snprintf(want, sizeof want, "trusted %s", b->keys->host_line);
+    is_int(b->keys_told, told + 1, "%s: a key is told", b->via);
+    is_text(b->told, want, "%s: the one that was met, not the one that was withdrawn", b->via);
+    test_change_meanwhile(b, "pinned", "", b->keys->other_line, SSH_FAIL_HOST_KEY);
+    is_int(b->keys_told, told + 1, "%s: a key that is not the pinned one is not told", b->via);
+    test_change_meanwhile(b, "same", "", b->keys->host_line, SSH_FAIL_NONE);
+}
+
 static void test_all(struct bed *b, enum ssh_via via)
 {
     b->t = sshd_target(b->server, &b->identity);
@@ -312,6 +354,7 @@ static void test_all(struct bed *b, enum ssh_via via)
     test_close(b);
     test_keys(b);
     test_change(b);
+    test_meanwhile(b);
     ssh_pool_free(b->pool);
 
     struct sshd *usual = b->server;
