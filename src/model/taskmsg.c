@@ -60,7 +60,7 @@ enum {
     X(since_ms, U64, TASK, 0)                                                                      \
     X(no_op, BOOL, TASK, 0)                                                                        \
     X(digest, STR, TASK | RESULT, 0)                                                               \
-    X(timeout_ms, U64, TASK | PROBE, 0)                                                            \
+    X(timeout_ms, U64, TASK | PROBE | BEAT, 0)                                                     \
     X(grace_ms, U64, TASK | CANCEL, 0)                                                             \
     X(outcome, OUTCOME, RESULT, RESULT)                                                            \
     X(phase, PHASE, RESULT, 0)                                                                     \

@@ -163,7 +163,7 @@ struct taskmsg {
     uint32_t behind;     /* begins when this task, sent just before, has succeeded; 0: at once */
     bool no_op;          /* nothing is to be changed, only told */
     struct str digest;   /* taskmsg_digest() of all these; RESULT: of what its node was given */
-    uint64_t timeout_ms; /* 0: none */
+    uint64_t timeout_ms; /* 0: none; of a server's BEAT: how long silence is borne */
     uint64_t grace_ms;   /* between TERM and KILL; TASK and CANCEL */
     /* RESULT */
     enum outcome outcome;

@@ -320,6 +320,14 @@ static void take_offer(struct worker_info *w, const struct taskmsg *m)
     workers_capacity(w->server);
 }
 
+/* By when a worker is not counted on any more: not after what it has is taken from it. */
+static uint64_t patience_ms(const struct server *s)
+{
+    uint64_t ms = WORKER_GONE_MS;
+    ms = s->opts->node_lease < ms ? s->opts->node_lease : ms;
+    return s->opts->worker_lease < ms ? s->opts->worker_lease : ms;
+}
+
 void workers_heard(struct worker_info *w, const struct taskmsg *m)
 {
     struct server *s = w->server;
@@ -351,17 +359,10 @@ void workers_heard(struct worker_info *w, const struct taskmsg *m)
         workers_send(w, &(struct taskmsg){.kind = TASKMSG_HELLO});
     }
     bool inside = w->queue == s->queue; /* it ends with us */
-    workers_send(
-        w, &(struct taskmsg){.kind = TASKMSG_BEAT, .lease_ms = inside ? 0 : s->opts->worker_lease});
+    workers_send(w, &(struct taskmsg){.kind = TASKMSG_BEAT,
+                                      .lease_ms = inside ? 0 : s->opts->worker_lease,
+                                      .timeout_ms = patience_ms(s)});
     workers_flush(s);
-}
-
-/* By when a worker is not counted on any more: not after what it has is taken from it. */
-static uint64_t patience_ms(const struct server *s)
-{
-    uint64_t ms = WORKER_GONE_MS;
-    ms = s->opts->node_lease < ms ? s->opts->node_lease : ms;
-    return s->opts->worker_lease < ms ? s->opts->worker_lease : ms;
 }
 
 void workers_beat(struct server *s)

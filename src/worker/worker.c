@@ -26,6 +26,7 @@ enum {
     RESOURCES_DEFAULT = 1 << 30,
     JIGS_MAX = 64,
     BEATS_A_LEASE = 6, /* at least: how soon silence is noticed, too */
+    BEATS_A_PATIENCE = 3,
 };
 
 void worker_send(struct worker *w, const struct taskmsg *m)
@@ -84,11 +85,16 @@ void worker_hello(struct worker *w)
     blobs_ask_again(w, UINT64_MAX);
 }
 
+static uint64_t sooner(uint64_t ms, uint64_t than_ms)
+{
+    return ms && ms < than_ms ? ms : than_ms;
+}
+
 /* Often enough that a lost beat or two do not look like silence. */
 uint64_t worker_beat_after_ms(const struct worker *w)
 {
-    uint64_t often_ms = w->lease_ms / BEATS_A_LEASE;
-    return often_ms && often_ms < w->beat_ms ? often_ms : w->beat_ms;
+    uint64_t ms = sooner(w->lease_ms / BEATS_A_LEASE, w->beat_ms);
+    return sooner(w->patience_ms / BEATS_A_PATIENCE, ms);
 }
 
 /* The server gives up what runs on our machine when it has not heard of us for the lease, and may

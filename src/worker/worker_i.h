@@ -192,14 +192,15 @@ struct worker {
     struct u64map tasks; /* task -> struct known */
     struct link idle;    /* longest idle first */
     struct link held, queue, turning, dirty, graves, unacked;
-    struct worker_nodes *nodes;  /* NULL: none was needed yet */
-    struct link travels;         /* that are not over, or not acknowledged */
-    struct link parked;          /* runs whose node cannot be reached */
-    struct loop_timer *retry;    /* of those */
-    struct link probes;          /* of nodes, under way */
-    struct arena probed_mem;     /* of what is told of them before the loop waits */
+    struct worker_nodes *nodes; /* NULL: none was needed yet */
+    struct link travels;        /* that are not over, or not acknowledged */
+    struct link parked;         /* runs whose node cannot be reached */
+    struct loop_timer *retry;   /* of those */
+    struct link probes;         /* of nodes, under way */
+    struct arena probed_mem;    /* of what is told of them before the loop waits */
     VEC(struct probe_answer) probed;
     uint64_t heard_ms, lease_ms; /* of the server, and after how long it gives us up; 0: never */
+    uint64_t patience_ms;        /* and after how long it gives us nothing more; 0: not said */
     struct strmap documents;     /* digest -> struct document */
     struct link documents_idle;  /* longest idle first */
     struct link documents_asked; /* not here yet, longest asked for first */

@@ -141,9 +141,10 @@ static void on_drop(struct worker *w, const struct taskmsg *m)
 
 static void on_server_beat(struct worker *w, const struct taskmsg *m)
 {
-    bool other = m->lease_ms != w->lease_ms;
+    bool other = m->lease_ms != w->lease_ms || m->timeout_ms != w->patience_ms;
     w->heard_ms = loop_now_ms(w->loop);
     w->lease_ms = m->lease_ms;
+    w->patience_ms = m->timeout_ms;
     if (other && w->attached)
         loop_timer_at(w->beat, w->heard_ms + worker_beat_after_ms(w));
 }

@@ -71,7 +71,9 @@ fresh() {
 }
 pack() { "$tool" pack "$@" >"$work/tar.$1"; }
 run() { node run "$1" <"$work/tar.$1" 2>&1 >"$work/out.$1" | cat >"$work/err.$1"; } # CHAIN, packed before; to the end of its events
-chain() { pack "$@" && run "$1"; }                                    # CHAIN OPTION...
+# Who copies its output may not be at the end of it when the chain is.
+logged() { local pid rest; ! read -r pid rest <"$root/chains/$1/forward" || [ ! -e "/proc/$pid" ]; }
+chain() { pack "$@" && run "$1"; until_true 20 logged "$1"; } # CHAIN OPTION...
 start() { run "$1" & children="$children $!"; eval "pid_$1=$!"; }
 events() { cat "$work/err.$1"; }
 end_of() { grep -a "^anneal: end $2 " "$work/err.$1" | cut -d' ' -f4-; } # CHAIN N: WHAT STATUS BYTES LEFT NOTE

@@ -99,6 +99,28 @@ static void test_beats_follow_the_lease(void)
     rig_done(&r);
 }
 
+/* Tasks on nodes may be taken over long before those on the worker's machine are given up. */
+static void test_beats_follow_the_patience(void)
+{
+    struct rig r;
+    struct worker_options o = {.name = "w", .capacity = 1, .beat_ms = 5000};
+    struct taskmsg beat = {.kind = TASKMSG_BEAT, .lease_ms = LEASE_MS, .timeout_ms = 1500};
+    rig_init(&r, true, &o);
+    rig_send(&r, &beat);
+    rig_forget(&r);
+    for (int i = 0; i < 20; i++) {
+        rig_step(&r, 500);
+        rig_send(&r, &beat);
+    }
+    is_int(rig_count(&r, TASKMSG_BEAT), 20, "a short patience is not tried");
+    beat.timeout_ms = LEASE_MS;
+    rig_send(&r, &beat);
+    rig_forget(&r);
+    rig_step(&r, 15000);
+    is_int(rig_count(&r, TASKMSG_BEAT), 3, "a longer one as little as the worker likes");
+    rig_done(&r);
+}
+
 /* ---- DROP ---- */
 
 static void test_drop(void)
@@ -271,6 +293,7 @@ int main(void)
     test_silence();
     test_no_lease();
     test_beats_follow_the_lease();
+    test_beats_follow_the_patience();
     test_drop();
     test_drop_chain();
     test_end_for_sure();
