@@ -8,6 +8,7 @@ starts on the controller's side, children included; the hosts' own is not.  The 
 synchronous=FULL on the same disk.
 """
 # SPDX-License-Identifier: Apache-2.0
+import collections
 import contextlib
 import json
 import os
@@ -26,6 +27,7 @@ BIN = BUILD / "bin"
 ROUNDS, TASKS = 3, 20
 FILES, FILE_BYTES = 200, 8192
 CONNECTIONS = 1000
+IDLE = "10m"  # longer than a slow machine takes to make that many: the first ones are idle meanwhile
 KEX = "curve25519-sha256"
 
 
@@ -312,7 +314,7 @@ class Worker:
     """anneal-worker as a program of its own, with the server's own worker switched off."""
 
     def __init__(self, fleet, transport):
-        self.fleet = fleet
+        self.fleet, self.log = fleet, WORK / f"worker-{transport}.log"
         self.server = Server(fleet, f"conn-{transport}", "--set", "worker_enabled=false")
         state = WORK / f"worker-{transport}"
         shutil.rmtree(state, ignore_errors=True)
@@ -322,7 +324,7 @@ class Worker:
         subprocess.run([*words, "--join-file", "-", "--join-only"], input=token, env=fleet.env, check=True, stderr=subprocess.DEVNULL)
         self.process = subprocess.Popen(
             [*words, "--set", f"ssh_identity={fleet.dir}/key", "--set", f"ssh_kex={KEX}", "--set", f"ssh_transport={transport}",
-             "--set", "capacity=1000"], env=fleet.env, stderr=open(WORK / f"worker-{transport}.log", "wb"))
+             "--set", "capacity=1000", "--set", f"ssh_idle={IDLE}", "--set", "log_level=debug"], env=fleet.env, stderr=open(self.log, "wb"))
 
     def pids(self):
         """Of the worker and everything that it has started."""
@@ -354,6 +356,10 @@ class Worker:
         rows = [line.split() for line in table]
         return sum(r[3] == "01" and r[2].endswith(":0016") and f"socket:[{r[9]}]" in mine for r in rows)
 
+    def closed(self):
+        """{why: how many} of connections that do not stand any more."""
+        return collections.Counter(re.findall(r"ssh\.closed .*?why=(\"[^\"]*\"|\S+)", self.log.read_text()))
+
     def stop(self):
         self.process.terminate()
         self.process.wait()
@@ -371,10 +377,10 @@ def connections(fleet):
         while any(chains(fleet).values()) and time.monotonic() < deadline:
             time.sleep(0.2)
         time.sleep(8)
-        stand, pss = worker.connections(), worker.pss()
+        stand, pss, closed = worker.connections(), worker.pss(), worker.closed()
         worker.stop()
         if bar and stand != CONNECTIONS:
-            sys.exit(f"bench: {stand} of {CONNECTIONS} connections stand")
+            sys.exit(f"bench: {stand} of {CONNECTIONS} connections stand; closed: {dict(closed)}")
         name = f"fleet.connections.{transport}"
         if bar:
             figure(name, pss, "<=", bar, "MB by PSS", f"{CONNECTIONS} connections, worker and children")

@@ -149,6 +149,7 @@ static int start_worker(struct program *p, struct err *e)
                                 .ssh_kex = o->ssh_kex,
                                 .ssh_port = (uint16_t)o->ssh_port,
                                 .ssh_keepalive_ms = (uint32_t)o->ssh_keepalive,
+                                .ssh_idle_ms = (uint32_t)o->ssh_idle,
                                 .ssh_pinned = strcmp(o->ssh_trust, "pinned") == 0,
                                 .ssh_max_connections = (uint32_t)o->ssh_connections};
     p->worker = worker_new(p->loop, p->queue, &wo, e);

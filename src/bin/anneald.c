@@ -146,6 +146,7 @@ static int start_parts(struct program *p, struct err *e)
                                     .ssh_kex = p->opts.ssh_kex,
                                     .ssh_port = (uint16_t)p->opts.ssh_port,
                                     .ssh_keepalive_ms = (uint32_t)p->opts.ssh_keepalive,
+                                    .ssh_idle_ms = (uint32_t)p->opts.ssh_idle,
                                     .ssh_pinned = strcmp(p->opts.ssh_trust, "pinned") == 0,
                                     .ssh_max_connections = (uint32_t)p->opts.ssh_connections};
         p->worker = worker_thread_start(p->queue, &wo, e);

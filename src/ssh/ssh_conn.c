@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/log.h"
 #include "ssh/ssh_i.h"
 
 enum { KEEPALIVES = 3 };
@@ -43,7 +44,7 @@ void ssh_conn_ready(struct ssh_conn *c)
     p->counts.connecting--;
     p->counts.connections++;
     p->counts.connects++;
-    c->idle_from_ms = now;
+    c->open_from_ms = c->idle_from_ms = now;
     c->keepalive_ms = now + p->o.keepalive_ms;
     ssh_conn_arm(c);
     ssh_peer_touch(c->peer);
@@ -77,10 +78,23 @@ void ssh_conn_disconnect(struct ssh_conn *c)
     assert(!c->impl);
 }
 
+/* A connection that stood is gone: whoever counts them wants to know why. */
+static void end_log(const struct ssh_conn *c)
+{
+    if (c->state == SSH_CONN_OPEN)
+        log_line(LOG_DEBUG, "ssh.closed", LOGT("node", c->peer->name),
+                 LOGT("address", ssh_conn_address(c)),
+                 LOGT("why", c->broken    ? c->why
+                             : c->retired ? c->retired
+                                          : "pool closed"),
+                 LOGI("stood_ms", loop_now_ms(c->pool->loop) - c->open_from_ms));
+}
+
 void ssh_conn_free(struct ssh_conn *c)
 {
     struct ssh_pool *p = c->pool;
     assert(TAILQ_EMPTY(&c->runs));
+    end_log(c);
     ssh_conn_disconnect(c);
     ssh_probe_list_answer(&c->probes, false, "the connection has ended");
     if (c->state == SSH_CONN_OPEN)
@@ -114,7 +128,7 @@ static void open_timer(struct ssh_conn *c)
     struct ssh_pool *p = c->pool;
     uint64_t now = loop_now_ms(p->loop);
     if (!c->sessions && now >= c->idle_from_ms + p->o.idle_ms) {
-        c->retired = true;
+        c->retired = "idle";
         ssh_peer_touch(c->peer);
         return;
     }

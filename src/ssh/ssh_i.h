@@ -65,7 +65,7 @@ struct ssh_conn {
     const struct ssh_transport *via;
     void *impl; /* the transport's; NULL while it has none */
     enum ssh_conn_state state;
-    bool retired;          /* takes no more runs, ends with its last one */
+    const char *retired;   /* why it takes no more runs and ends with its last one; NULL: it does */
     bool proven;           /* a session was opened on it */
     bool asked;            /* a probe wants a sign of life */
     bool broken;           /* reported; the next turn buries it */
@@ -76,7 +76,8 @@ struct ssh_conn {
     uint32_t sessions;     /* runs */
     uint32_t room;         /* sessions that it may have; fewer once the server refused one */
     uint32_t smooth;       /* sessions that ended since then or since room last grew */
-    uint64_t idle_from_ms; /* since when it has none */
+    uint64_t open_from_ms; /* since when it stands */
+    uint64_t idle_from_ms; /* since when it has no run */
     uint64_t keepalive_ms; /* when the next one is due */
     uint32_t missed;       /* keepalives since it was last heard */
     struct loop_timer *timer;

@@ -163,7 +163,7 @@ static void conns_retire(struct ssh_peer *peer)
 {
     struct ssh_conn *c;
     TAILQ_FOREACH (c, &peer->conns, in_peer) {
-        c->retired = true;
+        c->retired = "how the node is reached was changed";
         if (c->state != SSH_CONN_OPEN)
             ssh_conn_break(c, SSH_FAIL_UNREACHABLE, "how it is reached was changed meanwhile");
     }

@@ -111,7 +111,7 @@ static void bury_connecting(struct ssh_conn *c)
         return;
     }
     enum ssh_fail fail = c->fail;
-    bool retired = c->retired;
+    bool retired = c->retired != NULL;
     int at = snprintf(text, sizeof text, "%s@%s port %u: %s", c->where->t.user, ssh_conn_address(c),
                       c->where->t.port, c->why);
     if (fail == SSH_FAIL_UNREACHABLE && n > 1 && at > 0 && (size_t)at < sizeof text)
@@ -205,9 +205,11 @@ static bool slot_make(struct ssh_pool *p)
         if (c->state == SSH_CONN_OPEN && !c->sessions && !c->broken &&
             TAILQ_EMPTY(&c->peer->waiting) && (!oldest || c->idle_from_ms < oldest->idle_from_ms))
             oldest = c;
-    if (oldest)
-        ssh_conn_free(oldest);
-    return oldest != NULL;
+    if (!oldest)
+        return false;
+    oldest->retired = "room for another";
+    ssh_conn_free(oldest);
+    return true;
 }
 
 static void wanting_serve(struct ssh_pool *p)

@@ -116,7 +116,7 @@ void ssh_run_refuse(struct ssh_run *r, const char *why)
     r->pool->counts.failures[SSH_FAIL_LIMIT]++;
     bool alone = c->sessions == 1;
     if (alone && (!c->proven || r->bounced)) {
-        c->retired = true;
+        c->retired = "opens no session";
         snprintf(text, sizeof text,
                  "the server opens no session (%.300s); look at MaxSessions of its sshd, and at "
                  "its log",
@@ -126,9 +126,10 @@ void ssh_run_refuse(struct ssh_run *r, const char *why)
     }
     ssh_run_unlink(r);
     c->smooth = 0;
-    c->retired |= alone;
     r->bounced |= alone;
-    if (!alone)
+    if (alone)
+        c->retired = "opens no session";
+    else
         c->room = c->sessions;
     run_wait(r);
 }

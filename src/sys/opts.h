@@ -43,6 +43,8 @@
     X(ssh_kex, TEXT, "", 0, 1024, "", "key exchanges, by commas; empty: the library's choice")     \
     X(ssh_keepalive, DURATION, "15s", OPTS_SECOND, 3600ull * OPTS_SECOND, "",                      \
       "how often a connection is tried; three without an answer end it")                           \
+    X(ssh_idle, DURATION, "60s", OPTS_SECOND, 30ull * OPTS_DAY, "",                                \
+      "how long a connection that nothing uses is kept")                                           \
     X(ssh_connections, UINT, "1000", 1, 100000, "", "connections to nodes at once")                \
     X(group_events, UINT, "1000", 1, 100000, "", "events committed together at most")              \
     X(node_lease, DURATION, "15s", OPTS_SECOND, 3600ull * OPTS_SECOND, "",                         \

@@ -53,6 +53,7 @@ struct worker_options {
     const char *ssh_kex;          /* key exchanges; NULL or "": the library's */
     uint16_t ssh_port;            /* 0: 22 */
     uint32_t ssh_keepalive_ms;    /* 0: 15 s */
+    uint32_t ssh_idle_ms;         /* a connection that nothing uses is kept for; 0: 60 s */
     bool ssh_pinned;              /* host keys must be known before; else the first is taken */
     uint32_t ssh_max_connections; /* 0: 1000 */
 };

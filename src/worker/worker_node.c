@@ -26,7 +26,7 @@ struct worker_nodes {
     bool by_ssh, pinned;
     enum ssh_via via;
     uint16_t port;
-    uint32_t max_connections, keepalive_ms;
+    uint32_t max_connections, keepalive_ms, idle_ms;
     char *user, *identity, *kex;
 };
 struct reach_call { /* one command under way */
@@ -189,6 +189,7 @@ static int pool_open(struct worker *w, struct err *e)
                                  .runner = w->runner,
                                  .max_connections = all->max_connections,
                                  .keepalive_ms = all->keepalive_ms,
+                                 .idle_ms = all->idle_ms,
                                  .on_host_key = on_host_key,
                                  .arg = w};
     int rc = ssh_pool_new(w->loop, &o, &all->pool, e);
@@ -348,6 +349,7 @@ int nodes_start(struct worker *w, const struct worker_options *o, struct err *e)
     all->port = o->ssh_port;
     all->max_connections = o->ssh_max_connections;
     all->keepalive_ms = o->ssh_keepalive_ms;
+    all->idle_ms = o->ssh_idle_ms;
     all->user = text_or_null(o->ssh_user);
     all->identity = text_or_null(o->ssh_identity);
     all->kex = text_or_null(o->ssh_kex);

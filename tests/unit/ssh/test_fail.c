@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "sshd.h"
 #include "sys/fs.h"
 #include "tap.h"
@@ -246,12 +247,38 @@ static void test_no_session(struct bed *b)
     sshd_free(d);
 }
 
+static void line_keep(void *arg, const char *line, size_t n)
+{
+    buf_put(arg, line, n);
+}
+
+/* From here on lines of every level go to the buffer. */
+static void log_watch(struct buf *lines)
+{
+    log_set_level(LOG_DEBUG);
+    log_set_sink(-1, line_keep, lines);
+}
+
+/* The first connection that was closed since then says why. */
+static void closed_is(struct buf *lines, const char *why, const char *via)
+{
+    char want[64];
+    log_set_sink(2, NULL, NULL);
+    log_set_level(LOG_INFO);
+    const char *line = strstr(lines->data ? lines->data : "", "ssh.closed");
+    const char *found = line ? strstr(line, "why=") : NULL;
+    snprintf(want, sizeof want, "why=%s stood_ms=", why);
+    ok(found && !strncmp(found, want, strlen(want)), "%s: the log says %s", via, want);
+}
+
 static void test_idle(struct bed *b)
 {
     struct ask a = {0};
     struct ssh_target t = sshd_target(b->server, &b->identity);
+    SCOPED_BUF(lines);
     b->o.idle_ms = 150;
     pool_open(b);
+    log_watch(&lines);
     ask(&a, b->loop, b->pool, &t, "sleep 0.3; echo used", str_of(""));
     is_text(buf_str(&a.out).s, "used\n", "%s: a connection in use is not idle", b->via);
     is_int(counts(b).connections, 1, "%s: behind the command it stands", b->via);
@@ -268,6 +295,7 @@ static void test_idle(struct bed *b)
     }
     is_int(counts(b).connections, 1, "%s: when idle it is closed", b->via);
     is_int(counts(b).connects, 2, "%s: and was not made again", b->via);
+    closed_is(&lines, "idle", b->via);
     ssh_pool_free(b->pool);
     b->o.idle_ms = 0;
     ask_done(&a);
@@ -280,8 +308,10 @@ static void test_limit(struct bed *b)
     struct ssh_target t = sshd_target(b->server, &b->identity), u = t;
     int left = 2;
     u.name = "node2";
+    SCOPED_BUF(lines);
     b->o.max_connections = 1;
     pool_open(b);
+    log_watch(&lines);
     ask(&a, b->loop, b->pool, &t, "echo first", str_of(""));
     c.left = d.left = &left;
     ask_begin(&c, b->loop, b->pool, &u, "sleep 0.2; echo second", str_of(""));
@@ -290,6 +320,7 @@ static void test_limit(struct bed *b)
     ok(!c.fail && !d.fail && c.status == 0 && d.status == 0, "%s: well (%s%s)", b->via, c.text,
        d.text);
     is_int(counts(b).connections, 1, "%s: never more than one connection", b->via);
+    closed_is(&lines, "\"room for another\"", b->via);
     ssh_pool_free(b->pool);
     b->o.max_connections = 0;
     ask_done(&a);
