@@ -146,7 +146,7 @@ shim=$(ls "$real"/../tests/e2e/*realclock*.so 2>/dev/null | head -n 1)
 echo 86400 >"$work/clock"
 anneal worker token --name far --save "$work/far.join" >/dev/null; ok $? "a worker of its own may join"
 REALCLOCK_FILE=$work/clock LD_PRELOAD=$shim "$top/tests/bed/fleet" --dir "$bed" enter "$real/anneal-worker" --state "$work/far" --name far --join-file "$work/far.join" --set beat=200ms \
-    --set ssh_identity="$bed/key" --set ssh_kex=curve25519-sha256 --set ssh_keepalive=1s >"$work/far.log" 2>&1 &
+    --set ssh_identity="$bed/key" --set ssh_kex=curve25519-sha256 --set ssh_keepalive=1s --set ssh_idle=1s --set log_level=debug >"$work/far.log" 2>&1 &
 worker_pid=$!
 until_true 60 is_alive h0008 dead; ok $? "it looks: the host without its cable is dead" "$(anneal node show h0008.t; tail -3 "$work/far.log")"
 is "$(anneal node list --alive dead --limit 100 -o json | jq '.items | length')" 1 "that one alone"
@@ -155,6 +155,8 @@ until_true 30 seen_now; ok $? "and the others were seen a moment ago, by the ser
 fleet link h0008 up
 until_true 60 is_alive h0008 alive; ok $? "with its cable it is alive"
 fleet exec h0009 sh -c 'test -e /run/anneal' ; ok $? "who they are was asked through it, too"
+let_go() { grep -q 'ssh\.closed node=h0009\.t .* why=idle' "$work/far.log"; }
+until_true 30 let_go; ok $? "a connection that nothing uses is closed after ssh_idle, and the log says so" "$(grep ssh.closed "$work/far.log" | tail -3)"
 kill "$worker_pid"; wait "$worker_pid"; is $? 0 "the worker ends"
 stop; ok $? "the server stops"
 fleet down; ok $? "the hosts go"
