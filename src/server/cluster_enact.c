@@ -298,7 +298,8 @@ static void nodes_leave(struct cluster_work *w, const struct server_call *c, uin
         uint32_t id = w->was.nodes.at[w->going.at[i]].id;
         if (w->server->inv.nodes.at[id].gone)
             continue;
-        vec_push(&w->server->leaving, id);
+        if (!w->server->inv.nodes.at[id].leaving)
+            vec_push(&w->server->leaving, id);
         node_body_leave(w->server, c, id, op);
     }
 }

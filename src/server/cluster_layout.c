@@ -388,6 +388,18 @@ static int lay_rollback(struct cluster_work *w)
     return 0;
 }
 
+/* Everything, also nodes that an operation before gave up and could not get rid of. */
+static int lay_delete(struct cluster_work *w)
+{
+    for (size_t i = 0; i < w->now.nodes.n; i++)
+        vec_done(&w->now.nodes.at[i].roles);
+    w->now.nodes.n = 0;
+    cluster_look_left(&w->was);
+    for (size_t i = 0; i < w->was.nodes.n; i++)
+        vec_push(&w->going, (uint32_t)i);
+    return 0;
+}
+
 int cluster_layout(struct cluster_work *w, struct err *e)
 {
     switch (w->ask->verb) {
@@ -399,13 +411,7 @@ int cluster_layout(struct cluster_work *w, struct err *e)
     case CLUSTER_CONFIGURE: return lay_config(w);
     case CLUSTER_UPGRADE: return lay_upgrade(w, e);
     case CLUSTER_ROLLBACK: return lay_rollback(w);
-    case CLUSTER_DELETE:
-        for (size_t i = 0; i < w->was.nodes.n; i++) {
-            vec_push(&w->going, (uint32_t)i);
-            vec_done(&w->now.nodes.at[i].roles);
-        }
-        w->now.nodes.n = 0;
-        return 0;
+    case CLUSTER_DELETE: return lay_delete(w);
     case CLUSTER_NONE:
     case CLUSTER_START:
     case CLUSTER_STOP:

@@ -137,6 +137,39 @@ int cluster_look(struct cluster_look *l, struct server *s, struct arena *mem,
     return r.rc;
 }
 
+/* --- what no map has any more --- */
+
+static struct str machine_on(const struct server *s, uint32_t node)
+{
+    for (uint32_t id = anneal_node_first_noderole(s->engine, node); id;
+         id = anneal_node_next_noderole(s->engine, id)) {
+        struct str role = str_of(view_role_name(s, id));
+        if (cluster_is_machine(role))
+            return role;
+    }
+    return (struct str){"", 0};
+}
+
+void cluster_look_left(struct cluster_look *l)
+{
+    const struct inventory *inv = &l->server->inv;
+    const size_t n = l->nodes.n;
+    for (uint32_t id = 1; id < inv->nodes.n; id++) {
+        const struct inv_node *node = &inv->nodes.at[id];
+        size_t at = 0;
+        if (!node->leaving || node->gone || node->deployment != l->deployment)
+            continue;
+        while (at < n && l->nodes.at[at].id != id)
+            at++;
+        struct str machine = machine_on(l->server, id);
+        if (at == n && machine.n)
+            vec_push(&l->nodes, ((struct cluster_node){.id = id,
+                                                       .name = str_of(node->name),
+                                                       .machine = machine,
+                                                       .labels = value_map(l->mem)}));
+    }
+}
+
 void cluster_look_done(struct cluster_look *l)
 {
     for (size_t i = 0; i < l->nodes.n; i++)

@@ -25,20 +25,40 @@ static uint32_t union_role(struct cluster_work *w, struct str name)
     return (uint32_t)w->roles.n - 1;
 }
 
+static struct work_cell *union_cell(struct cluster_work *w, struct work_node *n, struct str name)
+{
+    uint32_t role = union_role(w, name);
+    for (size_t k = 0; k < n->cells.n; k++)
+        if (n->cells.at[k].role == role)
+            return &n->cells.at[k];
+    vec_push(&n->cells, ((struct work_cell){.role = role}));
+    return &n->cells.at[n->cells.n - 1];
+}
+
 static void union_cells(struct cluster_work *w, struct work_node *n)
 {
     const struct cluster_node *sides[] = {n->was, n->now};
     const struct cluster_look *looks[] = {&w->was, &w->now};
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; sides[side] && i < sides[side]->roles.n; i++) {
-            uint32_t role = union_role(w, looks[side]->roles.at[sides[side]->roles.at[i]].name);
-            size_t k = 0;
-            while (k < n->cells.n && n->cells.at[k].role != role)
-                k++;
-            if (k == n->cells.n)
-                vec_push(&n->cells, ((struct work_cell){.role = role}));
-            *(side ? &n->cells.at[k].has : &n->cells.at[k].had) = true;
+            struct work_cell *c = union_cell(w, n,
+                                             looks[side]->roles.at[sides[side]->roles.at[i]].name);
+            *(side ? &c->has : &c->had) = true;
         }
+}
+
+/* With a node goes, too, what an operation before was to take from it and could not. */
+static void union_left(struct cluster_work *w, struct work_node *n)
+{
+    const struct server *s = w->server;
+    for (uint32_t id = anneal_node_first_noderole(s->engine, n->was->id); id;
+         id = anneal_node_next_noderole(s->engine, id)) {
+        struct noderole_view v;
+        struct str role = str_of(view_role_name(s, id));
+        if (anneal_noderole(s->engine, id, &v) && v.target == TARGET_ABSENT &&
+            s->inv.noderoles.at[id].deployment == w->was.deployment && !cluster_is_machine(role))
+            union_cell(w, n, role)->had = true;
+    }
 }
 
 static void union_make(struct cluster_work *w)
@@ -55,8 +75,11 @@ static void union_make(struct cluster_work *w)
     }
     for (; next < w->now.nodes.n; next++)
         *vec_add(&w->nodes) = (struct work_node){.now = &w->now.nodes.at[next]};
-    for (size_t i = 0; i < w->nodes.n; i++)
+    for (size_t i = 0; i < w->nodes.n; i++) {
         union_cells(w, &w->nodes.at[i]);
+        if (!w->nodes.at[i].now)
+            union_left(w, &w->nodes.at[i]);
+    }
 }
 
 /* --- as a cluster of phases --- */
@@ -86,9 +109,11 @@ static int services_make(struct cluster_work *w, struct err *e)
     for (size_t i = 0; i < w->roles.n; i++) {
         struct work_role *r = &w->roles.at[i];
         const struct catalog_role *role = r->now ? r->now : r->was;
-        if (!role)
-            return err_set(e, ERR_UNKNOWN_NAME, "no catalog has a role %.*s", (int)r->name.n,
-                           r->name.s);
+        if (!role) {
+            err_set(e, ERR_UNKNOWN_NAME, "no catalog has a role %.*s", (int)r->name.n, r->name.s);
+            return err_hint(e, "load one that has it, or give up what is left of it with `anneal "
+                               "noderole abandon`");
+        }
         phase_service_of_role(r->now ? w->now.catalog : w->was.catalog, role,
                               w->ask->verb == CLUSTER_ACT ? w->ask->action : str_of(""), w->mem,
                               &w->services[i]);
@@ -311,22 +336,29 @@ static int steps_make(struct cluster_work *w, struct err *e)
     return 0;
 }
 
+/* On a node that goes also one that is being removed: that was not finished, or it failed. */
+static uint32_t live_on(const struct cluster_work *w, const struct work_node *n, struct str name)
+{
+    const struct server *s = w->server;
+    uint32_t role = desire_role_find(s->desire, name), going = 0;
+    uint32_t live = role ? wish_live(s, snapshot_key(role, n->was->id), &going) : 0;
+    return live || n->now ? live : going;
+}
+
 static void cells_find(struct cluster_work *w)
 {
-    struct server *s = w->server;
     for (size_t i = 0; i < w->nodes.n; i++) {
         struct work_node *n = &w->nodes.at[i];
-        uint32_t id = n->was ? n->was->id : 0;
-        for (size_t k = 0; id && k < n->cells.n; k++) {
+        if (!n->was)
+            continue;
+        for (size_t k = 0; k < n->cells.n; k++) {
             struct work_cell *c = &n->cells.at[k];
             struct noderole_view v;
-            uint32_t role = desire_role_find(s->desire, w->roles.at[c->role].name);
-            c->noderole = role ? wish_live(s, snapshot_key(role, id), NULL) : 0;
-            if (c->noderole && anneal_noderole(s->engine, c->noderole, &v))
+            c->noderole = live_on(w, n, w->roles.at[c->role].name);
+            if (c->noderole && anneal_noderole(w->server->engine, c->noderole, &v))
                 c->target = v.target;
         }
-        uint32_t machine = n->was ? desire_role_find(s->desire, n->was->machine) : 0;
-        n->machine = machine ? wish_live(s, snapshot_key(machine, id), NULL) : 0;
+        n->machine = live_on(w, n, n->was->machine);
     }
 }
 

@@ -116,6 +116,9 @@ struct cluster_look {
 int cluster_look(struct cluster_look *l, struct server *s, struct arena *mem,
                  const struct catalog *cat, uint32_t deployment, const struct pmap *map,
                  struct err *e);
+/* Besides, behind them by id: nodes that were given up and are still there, since what was to take
+ * them down failed.  Without number and roles: no map has these any more. */
+void cluster_look_left(struct cluster_look *l);
 void cluster_look_done(struct cluster_look *l);
 uint32_t cluster_look_role(struct cluster_look *l, struct str name); /* adds it if it is new */
 bool cluster_node_has(const struct cluster_node *n, uint32_t role);

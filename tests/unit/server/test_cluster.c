@@ -35,6 +35,11 @@
     "      start: [{name: up-db, params: {}}]\n"                                                   \
     "      stop: [{name: down-db, params: {}}]\n"                                                  \
     "      dump: [{name: dump-db, params: {}}]\n"                                                  \
+    "  - name: log\n"                                                                              \
+    "    jig: test\n"                                                                              \
+    "    actions:\n"                                                                               \
+    "      install: [{name: put-log, params: {}}]\n"                                               \
+    "      remove: [{name: drop-log, params: {}}]\n"                                               \
     "templates:\n"                                                                                 \
     "  - template: shop\n"                                                                         \
     "    defaults: {services: [web, db], provider: bare, hardware: one, image: plain}\n"           \
@@ -255,13 +260,41 @@ static void test_undo(struct rig *g, size_t *from)
             "what came since goes");
 }
 
+static void is_state(struct rig *g, const char *state, const char *when)
+{
+    rig_do(g, server_cluster_get, "Cluster", (struct rig_ask){.id = "c"});
+    is_text(value_as_text(rig_at(g, "state"), ""), state, "%s", when);
+}
+
+/* What operations gave up and could not get rid of goes with the node, and with the cluster. */
+static void test_left(struct rig *g, size_t *from)
+{
+    is_text(operate(g, from, "add-service", "{'services': ['log']}", NULL), "put-log put-log",
+            "a service more");
+    is_text(operate(g, from, "remove-service", "{'services': ['log']}", "drop-log"),
+            "drop-log drop-log", "which does not go, on one of two nodes");
+    is_state(g, "inconsistent", "a service is left");
+    is_text(operate(g, from, "expand", "{'by': 1}", NULL), "make put-web up-web", "a node more");
+    is_text(operate(g, from, "shrink", "{'by': 1}", "unmake"), "down-web unmake",
+            "which does not go either");
+    is_state(g, "inconsistent", "a machine is left");
+    rig_do(g, server_cluster_operate, "ClusterResult",
+           (struct rig_ask){.id = "c", .id2 = "delete", .body = "{'dry_run': true}"});
+    is_int(rig_at(g, "difference.given_up")->n, 3, "who deletes the cluster is told of it");
+    is_text(operate(g, from, "delete", "{}", "unmake"), "unmake unmake unmake",
+            "all of it goes with the cluster, but one machine");
+    cluster_beat(g->server);
+    rig_settle(g);
+    is_state(g, "incomplete", "the cluster stays with it");
+}
+
 static void test_end(struct rig *g, size_t *from)
 {
     g->if_match = "*";
     int rc = rig_call(g, server_cluster_patch,
                       (struct rig_ask){.id = "c", .body = "{'expires_in': '9h'}"});
     is_int(-rc, ERR_REFUSED, "a lease has an end");
-    is_text(operate(g, from, "delete", "{}", NULL), "unmake unmake", "deleted with its machines");
+    is_text(operate(g, from, "delete", "{}", NULL), "unmake", "deleted again: what is left goes");
     cluster_beat(g->server);
     rig_settle(g);
     is_int(-rig_call(g, server_cluster_get, (struct rig_ask){.id = "c"}), ERR_NOT_FOUND, "gone");
@@ -282,6 +315,7 @@ int main(void)
     test_queue(&g, &from);
     test_payload(&g);
     test_undo(&g, &from);
+    test_left(&g, &from);
     test_end(&g, &from);
     rig_close(&g);
     return tap_done();
