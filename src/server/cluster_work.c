@@ -111,8 +111,10 @@ static int services_make(struct cluster_work *w, struct err *e)
         const struct catalog_role *role = r->now ? r->now : r->was;
         if (!role) {
             err_set(e, ERR_UNKNOWN_NAME, "no catalog has a role %.*s", (int)r->name.n, r->name.s);
-            return err_hint(e, "load one that has it, or give up what is left of it with `anneal "
-                               "noderole abandon`");
+            return err_hint(e,
+                            "`anneal noderole list --role %.*s` shows what is left of it, `anneal "
+                            "noderole abandon ID` gives it up",
+                            (int)r->name.n, r->name.s);
         }
         phase_service_of_role(r->now ? w->now.catalog : w->was.catalog, role,
                               w->ask->verb == CLUSTER_ACT ? w->ask->action : str_of(""), w->mem,
