@@ -44,6 +44,10 @@ enum {                         /* noderole.mode */
        MODE_UNCHANGED = 1u << 5, /* early cut-off: its tasks pass without an attempt, in order */
        MODE_PLANNED = 1u << 6,   /* the run that its plan began: rules `keep` and `once` hold */
        MODE_UNDO = 1u << 7,      /* its task with rule `undo` runs before what it undoes */
+       MODE_PREFIX = 1u << 8, /* a correction: what is as it was passes up to the first that runs */
+       MODE_AGAIN_SAID = 1u << 9,  /* one more run, by a person's word */
+       MODE_AGAIN_TOLD = 1u << 10, /* by what a parent returned */
+       MODE_ALL = (1u << 11) - 1,
 };
 enum { MODE_KEPT = MODE_PLANNED | MODE_UNDO }; /* whatever run begins */
 struct noderole {
@@ -62,8 +66,10 @@ struct noderole {
     uint16_t passed, live, ready, failed, dep_failed, cancelled; /* of its tasks */
     bool complete;                                               /* all of them have passed */
     bool derives; /* in the list of those to be derived again */
-    uint8_t state, target, reason, mode, flags;
-    uint32_t group; /* 0: none */
+    uint8_t state, target, reason, flags;
+    uint16_t mode;
+    uint32_t group;    /* 0: none */
+    uint32_t answered; /* the operation in which what a parent returned began a run out of ERROR */
 };
 
 struct def {
@@ -238,6 +244,7 @@ struct anneal {
     struct loader *loader;        /* while rows come in */
     struct effects *fx;
     uint32_t epoch;
+    uint32_t cause; /* the operation that corrects something; 0: none does */
     /* global */
     uint32_t capacity, capacity_used; /* workers' slots */
     uint64_t tenant_floor;
@@ -405,6 +412,22 @@ void operation_supersede(struct anneal *a, uint32_t old, uint32_t op); /* checke
 uint32_t operation_retry_noderole(struct anneal *a, uint32_t noderole);
 void operation_find_stall(struct anneal *a);
 
+/* Is it FAILED, and known to be, or CANCELLED? */
+bool operation_task_may_retry(const struct anneal *a, uint32_t t);
+void operation_reset_task(struct anneal *a, uint32_t t); /* such a one has another chance */
+
+/* correct.c */
+/* The failure of one in ERROR that no change corrects, only a person's own word; 0: none. */
+enum reason correct_withheld(const struct anneal *a, uint32_t noderole);
+/* Would a change begin a new run of one in ERROR, in that operation? */
+bool correct_may(const struct anneal *a, uint32_t noderole, bool returned, uint32_t op);
+/* It is in ERROR or was cancelled, and has changed; false: that is seen when it is retried. */
+bool correct_change(struct anneal *a, uint32_t noderole, enum reason why);
+void correct_begin(struct anneal *a, uint32_t noderole, enum reason why, bool forced);
+void correct_failed(struct anneal *a, uint32_t noderole);         /* it has just gone to ERROR */
+bool correct_outdated(const struct anneal *a, uint32_t noderole); /* has what passed seen other? */
+bool correct_keeps(const struct anneal *a, uint32_t t); /* does it pass as it is, in such a run? */
+
 /* recover.c */
 void recover_abandon(struct anneal *a); /* rows that came in without an end */
 
@@ -433,8 +456,17 @@ void late_vanish(struct anneal *a, uint32_t noderole); /* all that sleep on it o
 
 /* change.c */
 int change_check(const struct anneal *a, const struct plan *p, uint32_t *next_task, struct err *e);
-void change_begin(struct anneal *a, const struct plan *p, uint32_t op);
-void change_end(struct anneal *a, const struct plan *p);
+struct change_past {  /* of a noderole that a plan changes, before that */
+    uint32_t op;      /* that it belonged to */
+    uint8_t withheld; /* correct_withheld() */
+    bool corrected;   /* the plan begins a new run of it, out of ERROR */
+    bool left;        /* it is in ERROR, and nothing of the plan changes that */
+};
+/* One for each change of the plan, for change_end(); the caller frees it. */
+struct change_past *change_begin(struct anneal *a, const struct plan *p, uint32_t op);
+void change_end(struct anneal *a, const struct plan *p, const struct change_past *past);
+int change_certain(const struct anneal *a, uint32_t noderole,
+                   struct err *e); /* is it known how all its tasks ended? */
 void change_vanish(struct anneal *a, uint32_t noderole);
 int change_abandon(struct anneal *a, uint32_t noderole, struct err *e);
 

@@ -220,6 +220,17 @@ static int check_parents(const struct anneal *a, const struct plan *p, const str
     return 0;
 }
 
+int change_certain(const struct anneal *a, uint32_t id, struct err *e)
+{
+    const struct noderole *nr = &a->noderoles.at[id];
+    for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
+        if (a->task_state[t] == TASK_FAILED && a->tasks[t].reason == REASON_UNCERTAIN) {
+            err_set(e, ERR_CONFLICT, "nobody knows how task %u of noderole %u ended", t, id);
+            return err_hint(e, "`anneal task resolve %u done|failed|again` first", t);
+        }
+    return 0;
+}
+
 static int check_change(const struct anneal *a, const struct plan *p, uint32_t i, struct err *e)
 {
     const struct plan_change *c = &p->changes[i];
@@ -242,14 +253,8 @@ static int check_change(const struct anneal *a, const struct plan *p, uint32_t i
     if (c->group > p->n_groups)
         return err_set(e, ERR_INVALID, "plan: noderole %u is in no group %u", c->noderole,
                        c->group);
-    for (uint32_t k = 0; (c->what & (PLAN_C_TASKS | PLAN_C_REMOVE)) && k < nr->n_tasks; k++)
-        if (a->task_state[nr->first_task + k] == TASK_FAILED &&
-            a->tasks[nr->first_task + k].reason == REASON_UNCERTAIN) {
-            err_set(e, ERR_CONFLICT, "plan: nobody knows how task %u of noderole %u ended",
-                    nr->first_task + k, c->noderole);
-            return err_hint(e, "`anneal task resolve %u done|failed|again` first",
-                            nr->first_task + k);
-        }
+    if ((c->what & (PLAN_C_TASKS | PLAN_C_REMOVE)) && change_certain(a, c->noderole, e) < 0)
+        return err_wrap(e, "plan");
     bool empty = c->what & PLAN_C_TASKS ? c->n_tasks == 0
                                         : nr->n_tasks == 0 && !(c->what & PLAN_C_REMOVE);
     uint32_t n;
@@ -347,10 +352,38 @@ static enum target change_target(const struct plan_change *c)
     return c->what & PLAN_C_REMOVE ? TARGET_ABSENT : (enum target)c->target;
 }
 
-/* Before the tasks of the plan are there: what they replace goes.  Needs that end come first, so
- * that nobody is lost with a parent that it no longer has. */
-void change_begin(struct anneal *a, const struct plan *p, uint32_t op)
+static bool changes_inputs(const struct anneal *a, const struct plan_change *c)
 {
+    const struct noderole *nr = &a->noderoles.at[c->noderole];
+    bool other = ((c->what & PLAN_C_DATA) && c->data != nr->data) || c->n_gains || c->n_losses;
+    for (uint32_t i = 0; (c->what & PLAN_C_DEFS) && i < c->n_defs && !other; i++)
+        other = a->tasks[nr->first_task + i].def != c->defs[i];
+    return other;
+}
+
+/* What the plan finds of those that it changes. */
+static struct change_past *look_back(const struct anneal *a, const struct plan *p)
+{
+    struct change_past *past = xcalloc((size_t)p->n_changes + 1, sizeof *past);
+    for (uint32_t i = 0; i < p->n_changes; i++) {
+        const struct plan_change *c = &p->changes[i];
+        const struct noderole *nr = &a->noderoles.at[c->noderole];
+        past[i].op = nr->op;
+        past[i].withheld = (uint8_t)correct_withheld(a, c->noderole);
+        past[i].corrected = (nr->failed > 0 || nr->cancelled > 0) && !past[i].withheld &&
+                            changes_inputs(a, c);
+        past[i].left = (nr->failed > 0 || nr->cancelled > 0) && !past[i].corrected &&
+                       !(c->what & (PLAN_C_TASKS | PLAN_C_REMOVE));
+    }
+    return past;
+}
+
+/* Before the tasks of the plan are there: what they replace goes.  Needs that end come first, so
+ * that nobody is lost with a parent that it no longer has.  Whoever is in ERROR and stays so is
+ * left to the operation in which it failed. */
+struct change_past *change_begin(struct anneal *a, const struct plan *p, uint32_t op)
+{
+    struct change_past *past = look_back(a, p);
     for (uint32_t i = 0; i < p->n_changes; i++) {
         const struct plan_change *c = &p->changes[i];
         for (uint32_t k = 0; k < c->n_losses; k++)
@@ -361,7 +394,8 @@ void change_begin(struct anneal *a, const struct plan *p, uint32_t op)
         const struct plan_change *c = &p->changes[i];
         struct noderole *nr = &a->noderoles.at[c->noderole];
         bool shut = gate_shut(a, c->noderole);
-        noderole_adopt(a, c->noderole, op);
+        if (!past[i].left)
+            noderole_adopt(a, c->noderole, op);
         if (c->what & (PLAN_C_TASKS | PLAN_C_DEFS))
             nr->flags = c->flags;
         gate_moved(a, c->noderole, shut);
@@ -392,6 +426,25 @@ void change_begin(struct anneal *a, const struct plan *p, uint32_t op)
         nr->mode = stays && c->n_tasks ? MODE_REFRESH : 0;
     }
     free(in_service);
+    return past;
+}
+
+/* It failed in a way that waits for a person's own word: other tasks do not change that.  The
+ * failure is not the plan's, and is left to the operation that had it. */
+static void stay_failed(struct anneal *a, uint32_t id, const struct change_past *past)
+{
+    const struct noderole *nr = &a->noderoles.at[id];
+    uint32_t t = nr->first_task, end = nr->first_task + nr->n_tasks;
+    const struct op *o = &a->ops.at[past->op];
+    while (t < end && task_passive(a, t))
+        t++;
+    if (t == end)
+        return; /* nothing of it is executed */
+    a->tasks[t].flags |= TASKF_TRIED;
+    task_go(a, t, TASKEV_FAIL, past->withheld);
+    task_fail_cone(a, t);
+    bool open = o->state == OPERATION_RUNNING || o->held;
+    noderole_adopt(a, id, open ? past->op : OPERATION_STANDING);
 }
 
 /* What must not happen twice does not happen again because it is described anew. */
@@ -414,14 +467,14 @@ static void move_worker_slot(struct anneal *a, uint32_t t, uint32_t def)
 }
 
 /* The run under way ends first, by the definitions it began with: a task that waits may hold its
- * node by them. */
-static void redefine(struct anneal *a, const struct plan_change *c)
+ * node by them.  Of one that is left in ERROR nothing but that is under way. */
+static void redefine(struct anneal *a, const struct plan_change *c, bool left)
 {
     struct noderole *nr = &a->noderoles.at[c->noderole];
     bool in = noderole_in_service(nr->state, nr->target), other = false;
     for (uint32_t i = 0; i < c->n_defs; i++)
         other |= a->tasks[nr->first_task + i].def != c->defs[i];
-    if (other && noderole_begun(nr)) {
+    if (other && noderole_begun(nr) && (!left || nr->live > 0)) {
         ripple_rewind(a, c->noderole, REASON_CATALOG);
         nr->mode |= in ? MODE_REFRESH : 0;
     }
@@ -443,8 +496,39 @@ static void redefine(struct anneal *a, const struct plan_change *c)
     }
 }
 
+static void change_gains(struct anneal *a, const struct plan_change *c)
+{
+    for (uint32_t k = 0; k < c->n_gains; k++)
+        late_add(a, c->gains[k], c->noderole);
+}
+
+/* A run that corrects has not begun when it gets its new parents: it waits for them. */
+static void change_one(struct anneal *a, const struct plan *p, const struct plan_change *c,
+                       const struct change_past *past)
+{
+    struct noderole *nr = &a->noderoles.at[c->noderole];
+    if (!past->corrected)
+        change_gains(a, c);
+    if (c->what & PLAN_C_DEFS)
+        redefine(a, c, past->left);
+    if (c->what & PLAN_C_DATA)
+        nr->data = c->data;
+    if (c->what & PLAN_C_GROUP)
+        tolerance_join(a, c->noderole, extend_group(a, p, c->group));
+    noderole_changed(a, c->noderole);
+    noderole_derive_later(a, c->noderole);
+    if (past->corrected) {
+        ripple_refresh(a, c->noderole, c->what & PLAN_C_DEFS ? REASON_CATALOG : REASON_DATA, false);
+        change_gains(a, c);
+    } else if ((c->what & PLAN_C_TASKS) && past->withheld) {
+        stay_failed(a, c->noderole, past);
+    } else if (c->what & (PLAN_C_DATA | PLAN_C_PARENTS)) {
+        ripple_refresh(a, c->noderole, REASON_DATA, false);
+    }
+}
+
 /* When noderoles and tasks of the plan are there. */
-void change_end(struct anneal *a, const struct plan *p)
+void change_end(struct anneal *a, const struct plan *p, const struct change_past *past)
 {
     for (uint32_t i = 0; i < p->n_changes; i++) {
         const struct plan_change *c = &p->changes[i];
@@ -453,27 +537,15 @@ void change_end(struct anneal *a, const struct plan *p)
             continue;
         nr->first_task = p->base_task + c->first_task;
         nr->n_tasks = (uint16_t)c->n_tasks;
+        if ((c->what & PLAN_C_TASKS) && past[i].withheld)
+            continue;
         if ((c->what & PLAN_C_TASKS) && (nr->flags & NODEROLE_F_DESTRUCTIVE) && nr->run_count > 0)
             count_as_done(a, nr);
     }
     for (uint32_t i = 0; i < p->n_changes; i++)
         gate_progress(a, p->changes[i].noderole);
-    for (uint32_t i = 0; i < p->n_changes; i++) {
-        const struct plan_change *c = &p->changes[i];
-        struct noderole *nr = &a->noderoles.at[c->noderole];
-        for (uint32_t k = 0; k < c->n_gains; k++)
-            late_add(a, c->gains[k], c->noderole);
-        if (c->what & PLAN_C_DEFS)
-            redefine(a, c);
-        if (c->what & PLAN_C_DATA)
-            nr->data = c->data;
-        if (c->what & PLAN_C_GROUP)
-            tolerance_join(a, c->noderole, extend_group(a, p, c->group));
-        noderole_changed(a, c->noderole);
-        noderole_derive_later(a, c->noderole);
-        if (c->what & (PLAN_C_DATA | PLAN_C_PARENTS))
-            ripple_refresh(a, c->noderole, REASON_DATA, false);
-    }
+    for (uint32_t i = 0; i < p->n_changes; i++)
+        change_one(a, p, &p->changes[i], &past[i]);
 }
 
 static void leave_node(struct anneal *a, uint32_t id)

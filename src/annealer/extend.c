@@ -376,11 +376,12 @@ int extend_apply(struct anneal *a, const struct event *ev, struct err *e)
     if (r < 0 || (r = anneal_plan_check(a, p, e)) < 0)
         return r;
     add_defs_pools_spans(a, p);
-    change_begin(a, p, ev->op);
+    struct change_past *past = change_begin(a, p, ev->op);
     add_noderoles(a, p, ev->op);
     add_tasks(a, p);
     a->ops.at[ev->op].counts[TASK_PENDING] += p->n_tasks;
-    change_end(a, p);
+    change_end(a, p, past);
+    free(past);
     for (uint32_t i = 0; i < p->n_needs; i++)
         late_add(a, p->needs[i].parent, p->needs[i].child);
     for (uint32_t i = 0; i < p->n_noderoles; i++)

@@ -115,7 +115,7 @@ void noderole_leave_rest(struct anneal *a, uint32_t id)
 static void run_completed(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
-    uint8_t mode = nr->mode;
+    uint16_t mode = nr->mode;
     if (mode & MODE_BEGUN) {
         nr->run_count++;
         if (nr->flags & NODEROLE_F_DESTRUCTIVE)
@@ -124,8 +124,11 @@ static void run_completed(struct anneal *a, uint32_t id)
     if (mode & MODE_PLANNED)
         passive_run_over(a, id);
     nr->mode = mode & MODE_UNDO;
+    if (nr->answered == OPERATION_STANDING)
+        nr->answered = 0; /* it never ends: what failed before is another story */
     if (mode & MODE_AGAIN)
-        ripple_refresh(a, id, REASON_DATA, mode & MODE_AGAIN_FORCED);
+        ripple_refresh(a, id, mode & MODE_AGAIN_SAID ? REASON_DATA : REASON_RETURNED,
+                       mode & MODE_AGAIN_FORCED);
 }
 
 static void derive_one(struct anneal *a, uint32_t id)
@@ -141,7 +144,7 @@ static void derive_one(struct anneal *a, uint32_t id)
     struct node *node = &a->nodes.at[nr->node];
     if (to == NODEROLE_ERROR) {
         node->errors++;
-        nr->mode &= (uint8_t)~MODE_REFRESH; /* out of service: a retry starts from BLOCKED */
+        nr->mode &= (uint16_t)~MODE_REFRESH; /* out of service: a retry starts from BLOCKED */
     } else if (from == NODEROLE_ERROR && --node->errors == 0) {
         schedule_node(a, nr->node);
     }
@@ -150,8 +153,10 @@ static void derive_one(struct anneal *a, uint32_t id)
     bool was_active = from == NODEROLE_ACTIVE, is_active = to == NODEROLE_ACTIVE;
     if (was_in != is_in || was_active != is_active)
         tell_children(a, id, was_in, is_in, was_active, is_active);
-    if (to == NODEROLE_ERROR)
+    if (to == NODEROLE_ERROR) {
         ripple_loss(a, id, REASON_PARENT_LOST);
+        correct_failed(a, id);
+    }
     if (is_active) {
         if (is_in)
             late_wake(a, id);
@@ -184,6 +189,10 @@ static void settle_one(struct anneal *a, uint32_t t)
     }
     if (task->done_digest && ripple_unchanged(a, task->noderole))
         return;
+    if (correct_keeps(a, t)) {
+        ripple_pass(a, t);
+        return;
+    }
     if (task->done_digest && (a->defs.at[task->def].flags & DEF_F_LASTING) &&
         task->done_digest == ripple_task_input(a, t)) {
         ripple_pass(a, t); /* whatever the others of its noderole have to do */

@@ -145,16 +145,18 @@ uint32_t anneal_joins(const struct anneal *a, uint32_t noderole, uint32_t cause)
     const struct op *to = &a->ops.at[op], *from = &a->ops.at[nr->op];
     bool open = op != OPERATION_STANDING && to->state == OPERATION_RUNNING && !to->held;
     bool free = nr->op == OPERATION_STANDING || (from->state != OPERATION_RUNNING && !from->held);
-    return open && free && noderole_in_service(nr->state, nr->target) ? op : 0;
+    bool runs = nr->failed > 0 ? correct_may(a, noderole, true, op)
+                               : noderole_in_service(nr->state, nr->target);
+    return open && free && runs ? op : 0;
 }
 
-static bool task_may_retry(const struct anneal *a, uint32_t t)
+bool operation_task_may_retry(const struct anneal *a, uint32_t t)
 {
     enum task_state s = a->task_state[t];
     return (s == TASK_FAILED && a->tasks[t].reason != REASON_UNCERTAIN) || s == TASK_CANCELLED;
 }
 
-static void reset_task(struct anneal *a, uint32_t t)
+void operation_reset_task(struct anneal *a, uint32_t t)
 {
     /* Another run: what was handed over under the old run's key must not be taken for this one. */
     a->noderoles.at[a->tasks[t].noderole].generation++;
@@ -170,13 +172,19 @@ static void reset_task(struct anneal *a, uint32_t t)
 uint32_t operation_retry_noderole(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < nr->n_tasks; i++)
-        if (task_may_retry(a, nr->first_task + i)) {
-            if (n++ == 0)
-                operation_reopen(a, nr->op);
-            reset_task(a, nr->first_task + i);
-        }
+    uint32_t n = 0, end = nr->first_task + nr->n_tasks;
+    for (uint32_t t = nr->first_task; t < end; t++)
+        n += operation_task_may_retry(a, t);
+    if (n == 0)
+        return 0;
+    operation_reopen(a, nr->op);
+    if (correct_outdated(a, id)) {
+        correct_begin(a, id, REASON_RETRY, false);
+        return n;
+    }
+    for (uint32_t t = nr->first_task; t < end; t++)
+        if (operation_task_may_retry(a, t))
+            operation_reset_task(a, t);
     return n;
 }
 
@@ -203,6 +211,18 @@ static int retry_in_vain(const struct anneal *a, uint32_t id, struct err *e)
     err_set(e, ERR_CONFLICT, "noderole %u needs noderole %u, which is not in service", id,
             parents[i]);
     return err_hint(e, "retry that one first, or their operation as a whole");
+}
+
+static int retry_task(struct anneal *a, uint32_t t, struct err *e)
+{
+    if (!operation_task_may_retry(a, t))
+        return retry_nothing(e, "task", t);
+    operation_reopen(a, task_op(a, t));
+    if (correct_outdated(a, a->tasks[t].noderole))
+        correct_begin(a, a->tasks[t].noderole, REASON_RETRY, false);
+    else
+        operation_reset_task(a, t);
+    return 0;
 }
 
 static void lift(struct anneal *a, uint32_t op)
@@ -282,6 +302,19 @@ static int cancel(struct anneal *a, uint32_t op, bool abort, struct err *e)
     return 0;
 }
 
+/* Another chance for what was cancelled of it. */
+static void give_back(struct anneal *a, uint32_t id)
+{
+    const struct noderole *nr = &a->noderoles.at[id];
+    if (nr->cancelled > 0 && nr->failed == 0 && correct_outdated(a, id)) {
+        correct_begin(a, id, REASON_RETRY, false);
+        return;
+    }
+    for (uint32_t t = nr->first_task; nr->cancelled > 0 && t < nr->first_task + nr->n_tasks; t++)
+        if (a->task_state[t] == TASK_CANCELLED)
+            operation_reset_task(a, t);
+}
+
 static int resume(struct anneal *a, uint32_t op, struct err *e)
 {
     struct op *o = &a->ops.at[op];
@@ -291,10 +324,8 @@ static int resume(struct anneal *a, uint32_t op, struct err *e)
     }
     lift(a, op);
     for (size_t i = 0; i < o->noderoles.n; i++) {
-        const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
-        for (uint32_t k = 0; nr->op == op && nr->cancelled > 0 && k < nr->n_tasks; k++)
-            if (a->task_state[nr->first_task + k] == TASK_CANCELLED)
-                reset_task(a, nr->first_task + k);
+        if (a->noderoles.at[o->noderoles.at[i]].op == op)
+            give_back(a, o->noderoles.at[i]);
     }
     operation_changed(a, op);
     schedule_op(a, op);
@@ -339,9 +370,7 @@ void operation_supersede(struct anneal *a, uint32_t old, uint32_t op)
         if (nr->op != old || !noderole_unfinished(a, nr))
             continue;
         noderole_adopt(a, id, op);
-        for (uint32_t k = 0; nr->cancelled > 0 && k < nr->n_tasks; k++)
-            if (a->task_state[nr->first_task + k] == TASK_CANCELLED)
-                reset_task(a, nr->first_task + k);
+        give_back(a, id);
     }
     o->held = false;
     set_state(a, old, OPERATION_SUPERSEDED, REASON_NONE);
@@ -385,7 +414,7 @@ static int resolve(struct anneal *a, uint32_t t, uint8_t word, struct err *e)
         /* It was done in a run that is over: as any task that was, it begins again with the new
          * one. */
         a->tasks[t].done_digest = ripple_task_input(a, t);
-        reset_task(a, t);
+        operation_reset_task(a, t);
     } else if (word == RESOLVE_DONE) {
         struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
         nr->inputs = ripple_inputs(a, a->tasks[t].noderole);
@@ -399,7 +428,10 @@ static int resolve(struct anneal *a, uint32_t t, uint8_t word, struct err *e)
     } else if (word == RESOLVE_FAILED) {
         task_go(a, t, TASKEV_FAIL, REASON_RESOLVED);
     } else {
-        reset_task(a, t);
+        bool outdated = correct_outdated(a, a->tasks[t].noderole);
+        operation_reset_task(a, t);
+        if (outdated)
+            correct_begin(a, a->tasks[t].noderole, REASON_RETRY, false);
     }
     limits_span_settle(a, a->tasks[t].span);
     return 0;
@@ -420,21 +452,31 @@ static int add(struct anneal *a, const struct event *ev, struct err *e)
     return 0;
 }
 
+static int rerun_check(const struct anneal *a, uint32_t id, struct err *e)
+{
+    if (!noderole_exists(a, id))
+        return err_set(e, ERR_NOT_FOUND, "no noderole %u", id);
+    const struct noderole *nr = &a->noderoles.at[id];
+    if (nr->target == TARGET_ABSENT)
+        return err_set(e, ERR_CONFLICT, "noderole %u is being removed", id);
+    return change_certain(a, id, e);
+}
+
 static int rerun(struct anneal *a, const struct event *ev, struct err *e)
 {
-    int r;
-    for (uint32_t i = 0; i < ev->n_ids; i++)
-        if (!noderole_exists(a, ev->ids[i]))
-            return err_set(e, ERR_NOT_FOUND, "no noderole %u", ev->ids[i]);
-        else if (a->noderoles.at[ev->ids[i]].target == TARGET_ABSENT)
-            return err_set(e, ERR_CONFLICT, "noderole %u is being removed", ev->ids[i]);
-    if ((r = operation_takes_work(a, ev->op, e)) < 0)
+    int r = 0;
+    for (uint32_t i = 0; i < ev->n_ids && r >= 0; i++)
+        r = rerun_check(a, ev->ids[i], e);
+    if (r < 0 || (r = operation_takes_work(a, ev->op, e)) < 0)
         return r;
     for (uint32_t i = 0; i < ev->n_ids; i++) {
         uint32_t id = ev->ids[i];
+        const struct noderole *nr = &a->noderoles.at[id];
         noderole_adopt(a, id, ev->op);
-        (void)operation_retry_noderole(a, id);
-        ripple_refresh(a, id, REASON_RERUN, true);
+        if (nr->failed > 0 || nr->cancelled > 0)
+            correct_begin(a, id, REASON_RERUN, true);
+        else
+            ripple_refresh(a, id, REASON_RERUN, true);
     }
     operation_touch(a, ev->op);
     return 0;
@@ -453,10 +495,12 @@ static int data_set(struct anneal *a, const struct event *ev, struct err *e)
     if (nr->data == ev->a)
         return 0;
     nr->data = ev->a;
+    noderole_changed(a, ev->id);
+    if (nr->failed > 0 && !correct_may(a, ev->id, ev->returned, ev->op ? ev->op : nr->op))
+        return 0; /* it waits for a person's own word, and what failed before is not this one's */
     if (ev->op)
         noderole_adopt(a, ev->id, ev->op);
-    noderole_changed(a, ev->id);
-    ripple_refresh(a, ev->id, REASON_DATA, false);
+    ripple_refresh(a, ev->id, ev->returned ? REASON_RETURNED : REASON_DATA, false);
     return 0;
 }
 
@@ -483,11 +527,7 @@ int operation_event(struct anneal *a, const struct event *ev, struct err *e)
             return poke(a, ev->id, e);
         if (ev->kind == EVENT_RESOLVE)
             return resolve(a, ev->id, ev->flag, e);
-        if (!task_may_retry(a, ev->id))
-            return retry_nothing(e, "task", ev->id);
-        operation_reopen(a, task_op(a, ev->id));
-        reset_task(a, ev->id);
-        return 0;
+        return retry_task(a, ev->id, e);
     default: break;
     }
     if (ev->id == 0 || ev->id >= a->ops.n || !a->ops.at[ev->id].exists)

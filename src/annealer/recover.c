@@ -39,9 +39,9 @@ static int load_noderole(struct anneal *a, const struct row_noderole *r, struct 
     fill_to(a, r->id);
     if (r->node >= a->nodes.n || (r->node && !a->nodes.at[r->node].exists) ||
         r->operation >= a->ops.n || r->state >= NODEROLE_STATE_COUNT || r->generation == 0 ||
-        r->grp >= a->groups.n || r->parents.n % sizeof(uint32_t))
+        r->grp >= a->groups.n || r->mode > MODE_ALL || r->parents.n % sizeof(uint32_t))
         return corrupt(e, "noderole", r->id,
-                       "its node, operation, group, generation or state does not exist");
+                       "its node, operation, group, generation, mode or state does not exist");
     struct noderole *nr = vec_add(&a->noderoles);
     *nr = (struct noderole){.data = r->data,
                             .inputs = r->inputs,
@@ -56,7 +56,8 @@ static int load_noderole(struct anneal *a, const struct row_noderole *r, struct 
                             .state = r->state,
                             .target = r->target,
                             .reason = r->reason,
-                            .mode = r->mode,
+                            .mode = (uint16_t)r->mode,
+                            .answered = r->answered,
                             .flags = r->flags,
                             .group = r->grp};
     a->totals_noderole[r->state]++;

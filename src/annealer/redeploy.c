@@ -18,12 +18,7 @@ static int check_noderole_again(const struct anneal *a, uint32_t id, struct err 
         err_set(e, ERR_CONFLICT, "noderole %u is being removed", id);
         return err_hint(e, "wait for its end, or abandon the removal");
     }
-    for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
-        if (a->task_state[t] == TASK_FAILED && a->tasks[t].reason == REASON_UNCERTAIN) {
-            err_set(e, ERR_CONFLICT, "nobody knows how task %u of noderole %u ended", t, id);
-            return err_hint(e, "`anneal task resolve %u done|failed|again` first", t);
-        }
-    return 0;
+    return change_certain(a, id, e);
 }
 
 static void begin_again(struct anneal *a, uint32_t id, uint32_t op)

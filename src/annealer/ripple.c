@@ -163,15 +163,20 @@ void ripple_refresh(struct anneal *a, uint32_t id, enum reason why, bool forced)
     struct noderole *nr = &a->noderoles.at[id];
     if (nr->target == TARGET_ABSENT || nr->n_tasks == 0)
         return; /* without tasks there is nothing to run again */
-    if (nr->failed > 0) {
-        /* A retry goes on with the run and sees this; what had begun before it did not. */
-        if ((nr->mode & MODE_BEGUN) && (nr->passed > 0 || nr->live > 0))
-            nr->mode |= MODE_AGAIN;
+    if (nr->failed > 0 || nr->cancelled > 0) {
+        if (!correct_change(a, id, why))
+            return; /* what passed has seen other inputs: a retry finds that out */
     } else if (nr->state == NODEROLE_ACTIVE && !(nr->mode & MODE_REFRESH)) {
         ripple_rewind(a, id, why);
         nr->mode |= MODE_REFRESH | (forced ? MODE_FORCED : 0);
     } else if (nr->mode & (MODE_BEGUN | MODE_UNCHANGED)) {
         nr->mode |= MODE_AGAIN | (forced ? MODE_AGAIN_FORCED : 0);
+        if (why != REASON_REBOOT)
+            nr->mode |= why == REASON_RETURNED ? MODE_AGAIN_TOLD : MODE_AGAIN_SAID;
+    } else if ((nr->mode & MODE_PREFIX) && nr->passed > 0) {
+        uint16_t serves = nr->mode & MODE_REFRESH;
+        ripple_rewind(a, id, why); /* what was kept is looked at again */
+        nr->mode |= serves | (forced ? MODE_FORCED : MODE_PREFIX);
     } else if (forced) {
         nr->mode |= MODE_FORCED;
     }

@@ -40,6 +40,7 @@ static void noderole_row(struct anneal *a, uint32_t id, struct row_noderole *r)
                                .target = nr->target,
                                .reason = nr->reason,
                                .mode = nr->mode,
+                               .answered = nr->answered,
                                .generation = nr->generation,
                                .incarnation = nr->incarnation,
                                .operation = nr->op,

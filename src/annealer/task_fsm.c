@@ -300,10 +300,22 @@ void task_join_failure(struct anneal *a, uint32_t t)
     task_fail_cone(a, t);
 }
 
+/* Whose operation has ended goes on in the one that corrects what stood in its way: all that comes
+ * of a request is part of it. */
+static bool follows_cause(const struct anneal *a, uint32_t t)
+{
+    const struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
+    const struct op *from = &a->ops.at[nr->op], *to = &a->ops.at[a->cause];
+    return a->cause > OPERATION_STANDING && nr->node && nr->failed == 0 && !from->held &&
+           from->state != OPERATION_RUNNING && to->state == OPERATION_RUNNING && !to->held;
+}
+
 static void unfail_with(struct anneal *a, uint32_t t)
 {
     if (a->task_state[t] != TASK_DEP_FAILED || task_dep_failed(a, t))
         return;
+    if (follows_cause(a, t))
+        noderole_adopt(a, a->tasks[t].noderole, a->cause);
     if (!passive_follows(a, t)) /* no work of its own is given back to its operation */
         operation_reopen(a, task_op(a, t));
     task_go(a, t, TASKEV_RESET, REASON_RETRY);

@@ -54,6 +54,6 @@ void undo_passed(struct anneal *a, uint32_t id)
     for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
         if (task_rule(a, t) == RULE_UNDO && !task_state_passed(a->task_state[t]))
             return;
-    nr->mode &= (uint8_t)~MODE_UNDO;
+    nr->mode &= (uint16_t)~MODE_UNDO;
     noderole_changed(a, id);
 }

@@ -12,13 +12,16 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/progress_i.h"
 
 enum { FAILED_SHOWN = 5, LOG_LINES = 5 };
 
 int64_t cli_operation_of(const struct value *v)
 {
-    const struct value *op = value_get(v, "operation");
+    const struct value *op = value_get(v, "operation"), *asked = value_get(v, "asked");
+    if (asked) /* of a noderole: the last operation that ran it need not be this one */
+        return value_as_int(asked, 0);
     if (value_is(value_get(v, "progress"), VALUE_MAP))
         return value_as_int(value_get(v, "id"), 0);
     if (value_is(op, VALUE_MAP))
@@ -26,10 +29,29 @@ int64_t cli_operation_of(const struct value *v)
     return value_as_int(op, 0);
 }
 
+/* Who is in ERROR, and stays so whatever the request does, with the command that helps. */
+static const char *left_text(struct cli *c, const struct value *v)
+{
+    const struct value *left = value_get(v, "left");
+    SCOPED_BUF(b);
+    if (!value_is(left, VALUE_LIST) || left->n == 0)
+        return "";
+    buf_printf(&b, "\n%s in ERROR %s left as %s:", text_count(left->n, "noderole").s,
+               left->n == 1 ? "is" : "are", left->n == 1 ? "it is" : "they are");
+    for (uint32_t i = 0; i < left->n; i++) {
+        const struct value *one = &left->items[i];
+        buf_printf(&b, "\n  %s (%s): %s", value_as_text(value_get(one, "name"), "?"),
+                   value_as_text(value_get(one, "reason"), ""),
+                   value_as_text(value_get(one, "remedy"), ""));
+    }
+    return arena_strndup(&c->mem, b.data, b.len);
+}
+
 int cli_outcome(struct cli *c, const struct value *v, const char *name_path, const char *sentence,
                 struct err *e)
 {
     int64_t id = cli_operation_of(v);
+    sentence = arena_printf(&c->mem, "%s%s", sentence, left_text(c, v));
     if (c->wait && id) {
         if (c->format == OUT_TABLE)
             cli_say(c, "%s", sentence);

@@ -177,6 +177,19 @@ static void branch_draw(struct why *w, struct pen *pen, const struct why_line *l
             utf8 ? (l->last ? "\u2514\u2500 " : "\u251c\u2500 ") : (l->last ? "`- " : "|- "));
 }
 
+/* A command, under the reason that it belongs to. */
+static void command_draw(struct why *w, struct pen *pen, int depth, enum style style,
+                         const char *mark, const char *command)
+{
+    if (!*command)
+        return;
+    pen_put(pen, STYLE_PLAIN, "  ");
+    for (int d = 0; d <= depth; d++)
+        pen_put(pen, STYLE_DIM, "%s", w->open[d] ? (w->look.utf8 ? "\u2502  " : "|  ") : "   ");
+    pen_put(pen, style, "  %s %s", mark, command);
+    pen_end(pen);
+}
+
 static void reason_draw(struct why *w, const struct why_line *l, const char *key)
 {
     struct pen pen = {.b = &w->out, .look = &w->look};
@@ -192,13 +205,9 @@ static void reason_draw(struct why *w, const struct why_line *l, const char *key
         pen_put(&pen, STYLE_BOLD, "%s%s", said ? "" : "  ", key);
     pen_end(&pen);
     w->open[l->depth] = !l->last;
-    if (!*remedy)
-        return;
-    pen_put(&pen, STYLE_PLAIN, "  ");
-    for (int d = 0; d <= l->depth; d++)
-        pen_put(&pen, STYLE_DIM, "%s", w->open[d] ? (w->look.utf8 ? "\u2502  " : "|  ") : "   ");
-    pen_put(&pen, STYLE_GOOD, "  %s %s", w->look.utf8 ? "\u2192" : "->", remedy);
-    pen_end(&pen);
+    command_draw(w, &pen, l->depth, STYLE_GOOD, w->look.utf8 ? "\u2192" : "->", remedy);
+    command_draw(w, &pen, l->depth, STYLE_DIM,
+                 "see:", value_as_text(value_get(l->reason, "see"), ""));
 }
 
 /* The reasons of a task or noderole that a reason names, unless they are known or the tree is deep

@@ -29,7 +29,8 @@ enum event_field {
     EVF_OP = 1u << 10,   /* the operation it belongs to */
     EVF_PLAN = 1u << 11, /* a plan, stored apart under the event's number */
     EVF_PHASE = 1u << 12,
-    EVF_LAST = 1u << 13, /* nothing that was sent to run behind it has begun */
+    EVF_LAST = 1u << 13,     /* nothing that was sent to run behind it has begun */
+    EVF_RETURNED = 1u << 14, /* by what a run returned, not by a person's word */
 };
 
 /*    kind            name               fields                    subject; flag; extra; a; b; n;
@@ -53,9 +54,9 @@ enum event_field {
     X(PLAN_APPLY, "plan.apply", EVF_OP | EVF_PLAN | EVF_EXTRA)   /* whose place it takes, or 0 */  \
     X(RESULT, "result",                                                                            \
       EVF_ID | EVF_ATTEMPT | EVF_FLAG | EVF_EXTRA | EVF_EXIT | EVF_MS | EVF_PHASE |                \
-          EVF_LAST)                                  /* task; outcome; ask; again */               \
-    X(DATA_SET, "data.set", EVF_ID | EVF_A | EVF_OP) /* noderole; its inputs */                    \
-    X(RERUN, "rerun", EVF_IDS | EVF_OP)              /* noderoles */                               \
+          EVF_LAST) /* task; outcome; ask; again */                                                \
+    X(DATA_SET, "data.set", EVF_ID | EVF_A | EVF_OP | EVF_RETURNED) /* noderole; its inputs */     \
+    X(RERUN, "rerun", EVF_IDS | EVF_OP)                             /* noderoles */                \
     X(RETRY_TASK, "task.retry", EVF_ID)                                                            \
     X(RETRY_NODEROLE, "noderole.retry", EVF_ID)                                                    \
     X(RETRY_OPERATION, "operation.retry", EVF_ID)                                                  \
@@ -97,7 +98,7 @@ struct event {
     uint32_t id, attempt, n, op;
     uint8_t flag;
     uint8_t phase; /* enum phase (model/taskmsg.h) */
-    bool last;
+    bool last, returned;
     uint32_t extra;
     int32_t exit_code;
     uint64_t a, b, ms;

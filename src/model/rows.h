@@ -183,7 +183,8 @@ enum { TENANT_ALL = 0 };
     X(U8, state, DYN)                                                                              \
     X(U8, target, DYN)                                                                             \
     X(U8, reason, DYN)                                                                             \
-    X(U8, mode, DYN)                                                                               \
+    X(U32, mode, DYN)                                                                              \
+    X(U32, answered, DYN) /* operation in which what a parent returned began its run */            \
     X(U32, generation, DYN)                                                                        \
     X(U32, incarnation, DYN)                                                                       \
     X(U32, operation, DYN)                                                                         \

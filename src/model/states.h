@@ -137,7 +137,8 @@
     X(KEPT, "kept")                                                                                \
     X(UNDO, "undo")                                                                                \
     X(PARENT_STOPPED, "parent-stopped")                                                            \
-    X(OPERATION, "operation")
+    X(OPERATION, "operation")                                                                      \
+    X(RETURNED, "returned")
 
 enum noderole_state {
 #define X(id) NODEROLE_##id,

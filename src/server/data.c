@@ -50,7 +50,7 @@ int data_layer_put(struct server *s, uint32_t noderole, enum data_layer layer, s
     if (!layer_set(s, noderole, layer, text))
         return 0;
     data_changed(s, noderole, sight_changed_paths(was, data_layer_get(s, noderole, layer), &mem),
-                 layer != DATA_WALL);
+                 layer);
     return 1;
 }
 

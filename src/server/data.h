@@ -59,7 +59,8 @@ int data_wall_returned(struct server *s, uint32_t noderole, struct str returns, 
 
 /* Documents of a noderole differ at these paths: who is below it and sees that is looked at again,
  * and whose digest differs is told to the engine.  Before the result of the run that did it. */
-void data_changed(struct server *s, uint32_t noderole, struct sight_paths paths, bool itself);
+void data_changed(struct server *s, uint32_t noderole, struct sight_paths paths,
+                  enum data_layer layer);
 /* The same for data of a deployment role, once the head has them. */
 void data_shared_changed(struct server *s, uint32_t deployment, struct str role,
                          struct sight_paths paths);

@@ -179,6 +179,7 @@ static bool tell_some(struct server *s, const told_v *told)
     for (size_t i = 0; i < told->n && s->data->version == version; i++) {
         struct event ev = {.kind = EVENT_DATA_SET, .id = told->at[i].id, .a = told->at[i].digest};
         ev.op = anneal_joins(s->engine, ev.id, s->data->cause);
+        ev.returned = s->data->returned;
         if (server_apply(s, &ev, &note, NULL, &e) < 0)
             log_err(LOG_ERROR, "data.told", &e);
     }
@@ -245,14 +246,18 @@ static void tell_touched(struct server *s, struct data_touched *t)
         data_tell(s, t->ids.at, t->ids.n);
 }
 
-void data_changed(struct server *s, uint32_t noderole, struct sight_paths paths, bool itself)
+void data_changed(struct server *s, uint32_t noderole, struct sight_paths paths,
+                  enum data_layer layer)
 {
     SCOPED(data_touched) t = {.server = s};
     uint32_t outer = s->data->cause; /* hooks that run meanwhile have causes of their own */
-    data_touched_by(&t, noderole, paths, itself);
+    bool returned = s->data->returned;
+    data_touched_by(&t, noderole, paths, layer != DATA_WALL);
     s->data->cause = noderole;
+    s->data->returned = layer != DATA_USER;
     tell_touched(s, &t);
     s->data->cause = outer;
+    s->data->returned = returned;
 }
 
 void data_shared_changed(struct server *s, uint32_t deployment, struct str role,
@@ -268,7 +273,7 @@ void data_shared_changed(struct server *s, uint32_t deployment, struct str role,
 void data_moved(struct server *s, uint32_t noderole)
 {
     if (s->data->shared.live > 0) /* only data of deployment roles depend on where one is */
-        data_changed(s, noderole, data_everything, true);
+        data_changed(s, noderole, data_everything, DATA_USER);
 }
 
 void data_node_changed(struct server *s, uint32_t node)

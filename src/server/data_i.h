@@ -72,6 +72,7 @@ struct data {
     uint64_t planned; /* the version that the digests of the last plan are of */
     uint32_t looks;
     uint32_t cause; /* the noderole whose data changed, while those below are told; 0: none's */
+    bool returned;  /* by a run or a hook, not by a person */
     struct data_sent young,
         old;             /* documents sent: those of `old` that are asked for become young */
     struct u64map peers; /* a document of peers in the cache -> its digest, "": small */

@@ -266,6 +266,7 @@ int server_deployment_bind(struct server *s, const struct server_call *c, struct
     value_set(c->mem, v, "noderoles",
               new_noderoles(c->mem, plan, plan->rebased && !dry && plan->n_noderoles <= 10000));
     value_put_int(c->mem, v, "tasks", plan->n_tasks);
+    value_set(c->mem, v, "left", dry ? value_list(c->mem) : remedy_left(s, c->mem, id, op));
     r->body = v;
     r->accepted = op != 0;
     r->group = dry ? 0 : commit_open_group(s->commit);
@@ -325,7 +326,11 @@ int server_noderole_data(struct server *s, const struct server_call *c, struct s
     (void)data_layer_put(s, id, DATA_USER, buf_str(&text));
     if ((rc = wish_configured(s, c, id, buf_str(&text), ev.op, e)) < 0)
         return rc;
-    r->body = view_noderole(s, c->mem, id, true);
+    struct value *body = view_noderole(s, c->mem, id, true);
+    uint32_t asked = ev.op ? ev.op : in_open_operation(s, &v) ? v.operation : 0;
+    value_set(c->mem, body, "asked", asked ? value_int(c->mem, asked) : value_null(c->mem));
+    value_set(c->mem, body, "left", remedy_left_alone(s, c->mem, &id, 1, asked));
+    r->body = body;
     r->rev = n->rev;
     r->group = commit_open_group(s->commit);
     return 0;
@@ -347,18 +352,47 @@ static int check_free(struct server *s, const uint32_t *ids, size_t n, struct er
     return 0;
 }
 
+/* Nobody knows how a task of it ended: somebody has to say so before it runs again. */
+static uint32_t uncertain_task(const struct server *s, uint32_t noderole)
+{
+    struct noderole_view v = {0};
+    struct task_view t;
+    (void)anneal_noderole(s->engine, noderole, &v);
+    for (uint32_t id = v.first_task; id < v.first_task + v.n_tasks; id++)
+        if (anneal_task(s->engine, id, &t) && t.state == TASK_FAILED &&
+            t.reason == REASON_UNCERTAIN)
+            return id;
+    return 0;
+}
+
+/* Of several, those that cannot run again are left alone, and told. */
 static int rerun(struct server *s, const struct server_call *c, struct server_reply *r,
                  const char *title, const uint32_t *ids, size_t n, struct err *e)
 {
-    uint32_t op;
+    uint32_t op, *some = arena_new(c->mem, uint32_t, n), n_some = 0;
     int rc = check_free(s, ids, n, e);
+    for (size_t i = 0; i < n; i++)
+        if (n == 1 || !uncertain_task(s, ids[i]))
+            some[n_some++] = ids[i];
+    if (rc >= 0 && n_some == 0) {
+        err_set(e, ERR_CONFLICT, "nobody knows how tasks of these noderoles ended");
+        rc = err_hint(e, "%s", remedy_of(s, c->mem, ids[0]));
+    }
+    if (rc >= 0 && n == 1 && uncertain_task(s, ids[0])) {
+        err_set(e, ERR_CONFLICT, "nobody knows how %s of %s ended",
+                view_task_name(s, uncertain_task(s, ids[0])),
+                view_noderole_name(s, c->mem, ids[0]));
+        rc = err_hint(e, "`%s` first", remedy_of(s, c->mem, ids[0]));
+    }
     if (rc < 0 || (rc = face_operation_add(s, c, "rerun", title, CLASS_NORMAL, &op, e)) < 0)
         return rc;
-    struct event ev = {.kind = EVENT_RERUN, .op = op, .ids = ids, .n_ids = (uint32_t)n};
+    struct event ev = {.kind = EVENT_RERUN, .op = op, .ids = some, .n_ids = n_some};
     struct commit_note note = server_note(c, NULL);
     if ((rc = server_apply(s, &ev, &note, NULL, e)) < 0)
         return rc;
-    r->body = view_operation(s, c->mem, op);
+    struct value *body = view_operation(s, c->mem, op);
+    value_set(c->mem, body, "left", remedy_left_alone(s, c->mem, ids, n, op));
+    r->body = body;
     r->accepted = true;
     r->group = commit_open_group(s->commit);
     return 0;

@@ -271,6 +271,8 @@ static struct value *outcome(struct server *s, const struct server_call *c,
     value_put_int(c->mem, v, "tasks", (int64_t)f.tasks);
     value_set(c->mem, v, "going", dry ? revision_going(r) : value_list(c->mem));
     value_set(c->mem, v, "touched", dry ? revision_touched(r, NULL) : value_list(c->mem));
+    value_set(c->mem, v, "left",
+              dry ? value_list(c->mem) : remedy_left(s, c->mem, r->deployment, op));
     return v;
 }
 
@@ -347,8 +349,7 @@ int server_deployment_unbind(struct server *s, const struct server_call *c, stru
     struct draft d;
     uint32_t id, op = 0;
     int rc = server_writable(s, e);
-    if (rc < 0 || (rc = deployment_named(s, c, &id, e)) < 0 ||
-        (rc = cluster_refuses(s, id, e)) < 0)
+    if (rc < 0 || (rc = deployment_named(s, c, &id, e)) < 0 || (rc = cluster_refuses(s, id, e)) < 0)
         return rc;
     const struct snapshot *head = desire_head(s->desire, id);
     if ((rc = catalog_generation(s, head ? head->catalog : 0, &catalog, e)) < 0)

@@ -461,6 +461,15 @@ int face_match(const struct server_call *c, uint64_t rev, const char *what, cons
 int face_not_found(struct err *e, const char *what, const char *name);
 struct str face_body_text(const struct server_call *c, const char *key);
 /* Adds an operation row and its engine event; *ret_op is its id. */
+/* remedy.c */
+/* The command that helps a noderole in ERROR; NULL: it is not there. */
+const char *remedy_of(const struct server *s, struct arena *mem, uint32_t noderole);
+/* Who is in ERROR and left so by an operation: of a deployment, or of those named. */
+struct value *remedy_left(const struct server *s, struct arena *mem, uint32_t deployment,
+                          uint32_t op);
+struct value *remedy_left_alone(const struct server *s, struct arena *mem, const uint32_t *ids,
+                                size_t n, uint32_t op);
+
 int face_operation_add(struct server *s, const struct server_call *c, const char *kind,
                        const char *title, enum start_class class, uint32_t *ret_op, struct err *e);
 

@@ -19,6 +19,7 @@ struct told { /* what becomes of one reason */
     enum gravity gravity;
     struct why_head about;
     const char *text, *remedy;
+    const char *see; /* a command that shows more */
 };
 
 /* ---- pieces ---- */
@@ -182,7 +183,8 @@ static void tell_failed(const struct why_answer *w, const struct why *y, struct 
         t->text = arena_printf(w->mem, "%s failed (%s)%s", task_words(w, y->id),
                                *reason_name(why) ? reason_name(why) : "exit",
                                attempt_words(w, y->id, v.attempt));
-    t->remedy = command(w, unlogged ? "task retry" : "task log", y->id);
+    t->remedy = remedy_of(w->server, w->mem, v.noderole);
+    t->see = unlogged ? NULL : command(w, "task log", y->id);
 }
 
 static void tell_backoff(const struct why_answer *w, const struct why *y, struct told *t)
@@ -500,6 +502,9 @@ bool why_tell(struct why_answer *w, const struct why *y)
         return false;
     w->told[w->n_told++] = *y;
     tell(w, y, &t);
+    uint32_t said = w->reasons->n;
     why_say(w, (int)t.gravity, why_rule_name(y->rule), &t.about, t.text, t.remedy);
+    if (t.see && w->reasons->n > said)
+        value_put_text(w->mem, &w->reasons->items[said], "see", t.see);
     return true;
 }

@@ -100,6 +100,7 @@ struct sim_options { /* 0: drawn from the seed */
     X(stalls)                                                                                      \
     X(joins)                                                                                       \
     X(drains)                                                                                      \
+    X(corrections)                                                                                 \
     X(fenced)                                                                                      \
     X(plans)                                                                                       \
     X(changes)                                                                                     \

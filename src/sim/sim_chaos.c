@@ -217,6 +217,13 @@ static void strike_data(struct sim *s)
     if (end < 2)
         return;
     uint32_t id = rng_from(&s->chaos, 1, end - 1);
+    if (rng_chance(&s->chaos, 400)) { /* somebody corrects what has failed */
+        struct noderole_view v;
+        uint32_t tries = 0;
+        while (tries++ < end &&
+               (!anneal_noderole(s->server.engine, id, &v) || v.state != NODEROLE_ERROR))
+            id = id + 1 < end ? id + 1 : 1;
+    }
     tell(s, (struct event){.kind = EVENT_DATA_SET,
                            .id = id,
                            .a = rng_below(&s->chaos, 3),

@@ -210,6 +210,11 @@ struct sim_server {
     uint64_t checkpoint_seq, checkpoint_next_seq, checkpoint_next_group;
 };
 
+struct sim_corrected { /* in ERROR, as it was before an event that changes it */
+    uint32_t noderole, generation;
+    bool waits; /* for a person's own word */
+};
+
 enum sim_phase { PHASE_CHAOS, PHASE_HEAL };
 enum { SIM_TRACE_KEPT = 32 };
 struct sim_step {
@@ -234,11 +239,12 @@ struct sim {
     uint32_t want_noderoles;
     uint32_t pool_sizes[SIM_POOLS_MOST + 1]; /* when healthy */
     uint32_t n_pools;
-    VEC(struct sim_node) nodes; /* by id */
-    VEC(struct sim_def) defs;   /* by id */
-    VEC(struct sim_task) tasks; /* by id */
-    VEC(uint8_t) marks;         /* by noderole: SIM_PEER, SIM_CROSSED */
-    VEC(struct sim_seat) seats; /* by noderole */
+    VEC(struct sim_node) nodes;          /* by id */
+    VEC(struct sim_def) defs;            /* by id */
+    VEC(struct sim_task) tasks;          /* by id */
+    VEC(uint8_t) marks;                  /* by noderole: SIM_PEER, SIM_CROSSED */
+    VEC(struct sim_seat) seats;          /* by noderole */
+    VEC(struct sim_corrected) corrected; /* by the event that is applied */
     struct sim_desire desire;
     struct sim_step trace[SIM_TRACE_KEPT];
     struct sim_report *report;
@@ -415,6 +421,10 @@ void sim_diff_write(struct buf *b, struct str was, struct str is);
 /* sim_check.c */
 void sim_check_step(struct sim *s, const struct event *ev, const struct effects *fx);
 void sim_check_end(struct sim *s);
+
+/* sim_correct.c */
+void sim_correct_look(struct sim *s, const struct event *ev); /* before it is applied */
+void sim_correct_check(struct sim *s, const struct effects *fx);
 
 /* sim_chaos.c */
 void sim_chaos_strike(struct sim *s);

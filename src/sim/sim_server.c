@@ -18,6 +18,7 @@ int sim_server_apply(struct sim *s, struct event *ev, const struct commit_note *
     const struct effects *fx = NULL;
     struct err e;
     ev->at_ms = sim_engine_ms(s);
+    sim_correct_look(s, ev);
     int r = commit_event(v->commit, ev, note, &fx, &e);
     sim_trace_event(s, ev, r);
     if (r < 0) {
@@ -33,6 +34,7 @@ int sim_server_apply(struct sim *s, struct event *ev, const struct commit_note *
         for (size_t i = 0; i < fx->stops.n; i++)
             vec_push(&v->stops_open, fx->stops.at[i]);
         sim_check_step(s, ev, fx);
+        sim_correct_check(s, fx);
     }
     sim_hooks_collect(s, ev, fx);
     return 0;
@@ -69,8 +71,11 @@ static bool feed_returns(struct sim *s, const struct agenda_item *m)
         vec_push(&ids, children[i]);
     bool up = true;
     for (size_t i = 0; up && i < ids.n; i++) {
-        struct event ev = {
-            .kind = EVENT_DATA_SET, .id = ids.at[i], .a = mix64(m->returns, ids.at[i]) | 1};
+        struct event ev = {.kind = EVENT_DATA_SET,
+                           .id = ids.at[i],
+                           .a = mix64(m->returns, ids.at[i]) | 1,
+                           .op = anneal_joins(s->server.engine, ids.at[i], v.noderole),
+                           .returned = true};
         (void)sim_server_feed(s, &ev, NULL);
         up = sim_server_ready(s) && s->server.life == life;
     }

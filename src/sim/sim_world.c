@@ -152,6 +152,7 @@ void sim_world_free(struct sim *s)
     vec_done(&s->tasks);
     vec_done(&s->marks);
     vec_done(&s->seats);
+    vec_done(&s->corrected);
     vec_done(&s->agenda.heap);
     buf_done(&s->scratch);
 }

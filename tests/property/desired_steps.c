@@ -354,7 +354,7 @@ static void step_data(struct run *x)
                      snapshot_key_node(key), &t, &e) < 0)
         run_wrong(x, "configuring: %s", e.text);
     x->r.beings.at[id].user = user;
-    b->user = user;
+    naive_configure(x->v, id, user, false);
     struct naive_snapshot *s = naive_advance(x->v, b->deployment);
     struct naive_entry entry = *naive_entry(&s->map, b->role, b->node);
     entry.user = user;

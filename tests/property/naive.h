@@ -165,6 +165,8 @@ void naive_settle(struct naive *v, naive_word_f *word, void *ctx);
 /* The same if work was done between changes: what failed and what vanished is taken from the
  * engine.  False if that is impossible. */
 bool naive_catch_up(struct naive *v, naive_word_f *word, void *ctx, bool quiet);
+/* Other data of its own; otherwise: its needs change as well.  That corrects what has failed. */
+void naive_configure(struct naive *v, int id, const char *user, bool otherwise);
 void naive_retry(struct naive *v, int id);
 /* Are all whose need counts in service? */
 bool naive_parents_in(const struct naive *v, int id);

@@ -195,7 +195,8 @@ static void change_apply(struct naive *v, const struct naive_plan *p, const stru
         b->passed = "";
     }
     if (!c->removed)
-        b->user = c->user;
+        naive_configure(v, c->id, c->user,
+                        c->n_losses || c->n_gains || strcmp(b->user, c->user) != 0);
     for (int k = 0; k < c->n_gains; k++)
         need_add(v, c->id, ref_id(p, c->gains[k]));
 }

@@ -9,14 +9,18 @@
 
 #include "naive.h"
 
+static const char *data_of(struct naive *v, int id)
+{
+    const struct being *b = &v->beings[id];
+    return naive_text(&v->mem, naive_merge(&v->mem, truth_defaults(&v->mem, &v->truth, b->role),
+                                           naive_parse(&v->mem, b->user)));
+}
+
 /* What the tasks of a noderole depend on: its data, and who its parents are. */
 static const char *depends_on(struct naive *v, int id)
 {
-    const struct being *b = &v->beings[id];
     SCOPED_BUF(text);
-    const struct value *data = naive_merge(&v->mem, truth_defaults(&v->mem, &v->truth, b->role),
-                                           naive_parse(&v->mem, b->user));
-    buf_puts(&text, naive_text(&v->mem, data));
+    buf_puts(&text, data_of(v, id));
     for (int p = 1; p < v->end; p++)
         if (naive_needs(v, id, p, false))
             buf_printf(&text, " %d", p);
@@ -45,6 +49,13 @@ static void vanish(struct naive *v, int id)
     }
 }
 
+/* What failed of it is tried anew. */
+static void correct(struct being *b)
+{
+    b->must_run |= b->failed;
+    b->failed = b->rewound = false;
+}
+
 /* Needs that slept until this one was ACTIVE. */
 static bool wake(struct naive *v, int id)
 {
@@ -53,6 +64,8 @@ static bool wake(struct naive *v, int id)
         for (int i = 0; v->beings[c].exists && i < v->beings[c].n_needs; i++) {
             struct naive_need *n = &v->beings[c].needs[i];
             any |= n->parent == id && n->sleeps;
+            if (n->parent == id && n->sleeps)
+                correct(&v->beings[c]);
             n->sleeps &= n->parent != id;
         }
     if (any)
@@ -168,6 +181,15 @@ bool naive_catch_up(struct naive *v, naive_word_f *word, void *ctx, bool quiet)
     if (quiet)
         naive_settle(v, word, ctx);
     return possible;
+}
+
+void naive_configure(struct naive *v, int id, const char *user, bool otherwise)
+{
+    struct being *b = &v->beings[id];
+    const char *before = data_of(v, id);
+    b->user = user;
+    if (otherwise || strcmp(before, data_of(v, id)))
+        correct(b);
 }
 
 void naive_retry(struct naive *v, int id)

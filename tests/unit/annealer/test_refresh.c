@@ -172,44 +172,6 @@ static void destructive_not_again(void)
     rig_done(&r);
 }
 
-static void no_refresh_in_error(void)
-{
-    struct rig r;
-    rig_init(&r, 1);
-    rig_plan(&r, RIG_OP, "a@1");
-    rig_fail(&r, "a");
-    rig_data(&r, "a", 7);
-    is_text(rig_started(&r), "", "new data does not start what has failed");
-    is_text(rig_states(&r, "a"), "ERROR", "it stays in error");
-    rig_do(&r, EVENT_RETRY_TASK, rig_task(&r, "a"));
-    is_text(rig_started(&r), "a", "a retry does, and sees the data");
-    rig_ok(&r, "a");
-    is_text(rig_states(&r, "a"), "ACTIVE", "one run was enough");
-    rig_data(&r, "a", 0);
-    is_text(rig_started(&r), "a", "the data it failed with are not those it was done with");
-    rig_done(&r);
-}
-
-/* What had passed before the failure has not seen the new data. */
-static void changed_in_error(void)
-{
-    struct rig r;
-    rig_init(&r, 1);
-    rig_plan(&r, RIG_OP, "a@1:2");
-    rig_ok(&r, "a.1");
-    rig_fail(&r, "a.2");
-    rig_data(&r, "a", 7);
-    rig_do(&r, EVENT_RETRY_NODEROLE, rig_nr(&r, "a").id);
-    is_text(rig_started(&r), "a.2", "a retry goes on where it failed");
-    rig_ok(&r, "a.2");
-    is_text(rig_started(&r), "a.1", "and one more run follows");
-    rig_all_ok(&r, "a.1 a.2");
-    is_text(rig_states(&r, "a"), "ACTIVE", "then all of it has seen the data");
-    rig_data(&r, "a", 7);
-    is_text(rig_started(&r), "", "which are what it was done with");
-    rig_done(&r);
-}
-
 static void stale_parent_lost(void)
 {
     struct rig r;
@@ -272,8 +234,6 @@ int main(void)
     rerun_is_forced();
     rerun_always();
     destructive_not_again();
-    no_refresh_in_error();
-    changed_in_error();
     stale_parent_lost();
     sleeping_need();
     return tap_done();

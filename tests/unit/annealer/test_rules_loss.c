@@ -257,17 +257,17 @@ static void test_lost_while_stale(void)
     rig_done(&r);
 }
 
-static void test_failed_refresh_waits_for_a_person(void)
+static void test_failed_refresh_is_corrected(void)
 {
     struct rig r;
     struct family f = family_active(&r, 0);
     rerun_one(&r, f.child);
     rig_reply(&r, f.c, OUTCOME_FAILED);
     is_noderole(&r, f.child, ERROR, "failed");
+    rig_step(&r, (struct event){.kind = EVENT_NODE_SEEN, .id = 2, .a = 102, .b = 77});
+    is_noderole(&r, f.child, ERROR, "a reboot corrects nothing");
     data_set(&r, f.child, 60);
-    is_noderole(&r, f.child, ERROR, "new data does not retry");
-    rig_step(&r, (struct event){.kind = EVENT_RETRY_NODEROLE, .id = f.child});
-    is_noderole(&r, f.child, TRANSITION, "a retry does, out of service");
+    is_noderole(&r, f.child, TRANSITION, "new data begin a run, out of service");
     rig_finish(&r);
     is_noderole(&r, f.grandchild, ACTIVE, "and all is well");
     rig_done(&r);
@@ -387,7 +387,7 @@ int main(void)
     test_changes_while_queued_replace_the_data();
     test_changes_while_running_queue_exactly_one_more_run();
     test_lost_while_stale();
-    test_failed_refresh_waits_for_a_person();
+    test_failed_refresh_is_corrected();
     test_cut_off_after_return();
     test_reboot_reruns_what_does_not_survive_it();
     test_rerun_always_and_forced_runs();

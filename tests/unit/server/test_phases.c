@@ -83,7 +83,7 @@ static void test_before(struct rig *g, uint32_t task)
     has_text(rig_text(g, "summary"),
              "was not started: its test before the start failed: exit status 3: no package",
              "why says which test");
-    is_text(rig_text(g, "reasons.0.remedy"), arena_printf(&g->mem, "anneal task log %u", task),
+    is_text(rig_text(g, "reasons.0.see"), arena_printf(&g->mem, "anneal task log %u", task),
             "and where to look");
     rig_list(g, server_task_attempts, "Attempt", (struct rig_ask){.id = id}, 2);
     is_text(rig_text(g, "items.1.phase"), "test_pre", "the attempt says so too");

@@ -34,6 +34,17 @@ static void told(struct rig *g, const char *rule, const char *object, const char
     is_text(value_as_text(value_get(r, "remedy"), "none"), remedy, "%s: %s", rule, remedy);
 }
 
+/* A task in ERROR: first the command that helps, then where to look. */
+static void told_failed(struct rig *g, uint32_t task)
+{
+    struct task_view v = {0};
+    (void)anneal_task(g->server->engine, task, &v);
+    told(g, "failed", "task", "install-db",
+         arena_printf(&g->mem, "anneal noderole retry %u", v.noderole));
+    is_text(value_as_text(value_get(reason(g, "failed"), "see"), "none"),
+            arena_printf(&g->mem, "anneal task log %u", task), "failed: and where to look");
+}
+
 static void put_node(struct rig *g, const char *body)
 {
     rig_do(g, server_node_patch, "Node", (struct rig_ask){.id = "db1", .body = body});
@@ -144,24 +155,24 @@ static void test_running(struct rig *g, uint32_t op, uint32_t prepare)
     rig_result(g, install, OUTCOME_FAILED, 3, "", 0);
 
     why(g, "task", rig_id(g, install));
-    told(g, "failed", "task", "install-db", arena_printf(&g->mem, "anneal task log %u", install));
+    told_failed(g, install);
     has_text(rig_text(g, "summary"), "failed (exit): exit 3", "what happened");
     why(g, "task", rig_id(g, start));
-    told(g, "failed", "task", "install-db", arena_printf(&g->mem, "anneal task log %u", install));
+    told_failed(g, install);
     why(g, "noderole", rig_id(g, nr));
-    told(g, "failed", "task", "install-db", arena_printf(&g->mem, "anneal task log %u", install));
+    told_failed(g, install);
     is_text(rig_text(g, "state"), "ERROR", "a failed noderole");
     why(g, "node", "db1");
-    told(g, "failed", "task", "install-db", arena_printf(&g->mem, "anneal task log %u", install));
+    told_failed(g, install);
     why(g, "operation", rig_id(g, op));
-    told(g, "failed", "task", "install-db", arena_printf(&g->mem, "anneal task log %u", install));
+    told_failed(g, install);
     why(g, "role", "database");
     told(g, "instance-not-in-service", "noderole", "database@db1", "none");
-    told(g, "failed", "task", "install-db", arena_printf(&g->mem, "anneal task log %u", install));
+    told_failed(g, install);
     why(g, "noderole", rig_id(g, rig_noderole(g, "web", "web1")));
     told(g, "parent-not-in-service", "noderole", "base@web1", "none");
     is_text(rig_text(g, "reasons.1.name"), "database@db1", "both parents are named");
-    told(g, "failed", "task", "install-db", arena_printf(&g->mem, "anneal task log %u", install));
+    told_failed(g, install);
     has_text(rig_text(g, "summary"), "it comes down to this: task", "the cause is the summary");
     has_text(rig_text(g, "summary"), "install-db of database@db1) failed", "by name");
 }
@@ -274,9 +285,8 @@ static void test_dead(struct rig *g)
            (struct rig_ask){.id = "n6", .body = "{'alive': 'alive', 'machine_id': 'c'}"});
     rig_settle(g);
     why(g, "noderole", rig_id(g, rig_noderole(g, "base", "n6")));
-    uint32_t replaced = rig_task_of(g, "base", "n6", 0);
     why(g, "noderole", rig_id(g, rig_noderole(g, "base", "n6")));
-    told(g, "failed", "task", "prepare", arena_printf(&g->mem, "anneal task retry %u", replaced));
+    told(g, "failed", "task", "prepare", "anneal node redeploy n6");
     has_text(rig_text(g, "summary"), "another machine answers as node n6", "a replaced machine");
 }
 
@@ -332,7 +342,7 @@ static void test_bindings(struct rig *g)
     uint32_t install = rig_task_of(g, "database", "db1", 0);
     why(g, "binding", "database@db1");
     is_text(rig_text(g, "state"), "bound", "a binding that is there");
-    told(g, "failed", "task", "install-db", arena_printf(&g->mem, "anneal task log %u", install));
+    told_failed(g, install);
     why(g, "binding", "database@db2");
     has_text(rig_text(g, "summary"), "is bound already: noderole", "and in service");
     why(g, "binding", "machine-image@db2");

@@ -279,7 +279,8 @@ static void test_out_of_range(const char *path)
         const char *change, *what;
         enum row_table t;
     } cases[] = {
-        {"UPDATE noderole SET mode = 256", "noderole 1: mode is 256", ROWS_NODEROLE},
+        {"UPDATE noderole SET mode = 4294967296", "noderole 1: mode is 4294967296",
+         ROWS_NODEROLE},
         {"UPDATE noderole SET mode = -1", "noderole 1: mode is -1", ROWS_NODEROLE},
         {"UPDATE noderole SET mode = 0, cohort = 4294967296", "cohort is 4294967296",
          ROWS_NODEROLE},
