@@ -126,7 +126,7 @@ static void setup(struct run *r, const char *path)
     pthread_mutex_init(&r->writer.lock, NULL);
     pthread_cond_init(&r->writer.wake, NULL);
     pthread_create(&r->writer.thread, NULL, writer_main, &r->writer);
-    r->engine = anneal_new(NULL);
+    r->engine = anneal_new();
     r->commit = commit_new(r->engine, 0, 0);
     struct row_tenant tenant = {.name = str_of("default")};
     struct row_operation op = {

@@ -38,7 +38,7 @@ static void step(struct anneal *a, struct effects *fx, struct event ev)
 
 static struct anneal *cluster(struct effects *fx, uint32_t nodes)
 {
-    struct anneal *a = anneal_new(NULL);
+    struct anneal *a = anneal_new();
     step(a, fx, (struct event){.kind = EVENT_TENANT_ADD, .id = 1, .at_ms = 1});
     step(a, fx, (struct event){.kind = EVENT_OPERATION_ADD, .id = 1, .n = 1, .flag = 1});
     step(a, fx, (struct event){.kind = EVENT_OPERATION_ADD, .id = 2, .n = 1, .flag = 1});

@@ -9,18 +9,10 @@
 
 #include <stdlib.h>
 
-struct anneal *anneal_new(const struct anneal_options *o)
+struct anneal *anneal_new(void)
 {
     struct anneal *a = xcalloc(1, sizeof *a);
-    a->opt = o ? *o : (struct anneal_options){0};
-    struct anneal_options *opt = &a->opt;
-    opt->dead_after_ms = opt->dead_after_ms ? opt->dead_after_ms : 60 * 1000;
-    opt->dead_probes = opt->dead_probes ? opt->dead_probes : 3;
-    opt->suspect_percent = opt->suspect_percent ? opt->suspect_percent : 20;
-    opt->suspect_min = opt->suspect_min ? opt->suspect_min : 5;
-    opt->timeout_ms = opt->timeout_ms ? opt->timeout_ms : 24ull * 3600 * 1000;
-    opt->stop_grace_ms = opt->stop_grace_ms ? opt->stop_grace_ms : 30 * 1000;
-    opt->cone_large = opt->cone_large ? opt->cone_large : 5000;
+    engine_settings_fill(&a->opt);
     graph_init(&a->order);
     graph_init(&a->need);
     arena_init(&a->span_mem);
@@ -115,6 +107,21 @@ static int tenant_set(struct anneal *a, const struct event *ev, struct err *e)
     return 0;
 }
 
+/* Nothing follows from it at once: what comes later is judged by it. */
+static void settings_set(struct anneal *a, const struct engine_settings *s)
+{
+    a->opt = *s;
+    engine_settings_fill(&a->opt);
+    a->opt_told = true;
+    change_add(a, ROWS_SETTINGS, 1, 0, 0, 0);
+}
+
+bool anneal_settings(const struct anneal *a, struct engine_settings *ret)
+{
+    *ret = a->opt;
+    return a->opt_told;
+}
+
 static void jig_set(struct anneal *a, const struct event *ev)
 {
     while (a->jigs.n <= ev->id)
@@ -169,6 +176,7 @@ static int dispatch(struct anneal *a, const struct event *ev, struct err *e)
         for (uint32_t n = 1; n < a->nodes.n; n++)
             schedule_node(a, n);
         return 0;
+    case EVENT_SETTINGS_SET: settings_set(a, &ev->settings); return 0;
     case EVENT_PLAN_APPLY: return extend_apply(a, ev, e);
     case EVENT_ABANDON: return change_abandon(a, ev->id, e);
     case EVENT_REDEPLOY: return redeploy_event(a, ev, e);

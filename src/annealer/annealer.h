@@ -22,18 +22,11 @@
 #include "model/states.h"
 
 struct anneal;
-struct anneal_options {       /* 0: the default in brackets */
-    uint64_t dead_after_ms;   /* [60,000] */
-    uint32_t dead_probes;     /* [3] */
-    uint32_t suspect_percent; /* [20] */
-    uint32_t suspect_min;     /* [5] */
-    uint64_t timeout_ms;      /* of an attempt whose definition has none [24 h] */
-    uint32_t cone_large;      /* noderoles: a loss of this many is written in slices [5,000] */
-    uint64_t stop_grace_ms;   /* from telling an attempt to stop to calling it lost [30,000] */
-};
 enum { OPERATION_STANDING = 1 }; /* always open: re-runs that no request asked for */
 
-struct anneal *anneal_new(const struct anneal_options *o);
+/* Runs with the defaults of model/settings.h until EVENT_SETTINGS_SET says otherwise: what it is
+ * fed is all that it depends on. */
+struct anneal *anneal_new(void);
 void anneal_free(struct anneal *a);
 
 /* Applies one event.  On failure (-ERR_CONFLICT: illegal in this state, -ERR_NOT_FOUND,
@@ -114,7 +107,7 @@ bool anneal_operation(const struct anneal *a, uint32_t id, struct operation_view
 uint32_t anneal_joins(const struct anneal *a, uint32_t noderole, uint32_t cause);
 bool anneal_pool(const struct anneal *a, uint32_t id, struct pool_view *ret);
 bool anneal_tenant(const struct anneal *a, uint32_t id, struct tenant_view *ret_v);
-uint32_t anneal_tenant_end(const struct anneal *a); /* one above the highest id */
+uint32_t anneal_tenant_end(const struct anneal *a);                 /* one above the highest id */
 uint32_t anneal_task_tenant(const struct anneal *a, uint32_t task); /* 0: no such task */
 bool anneal_jig(const struct anneal *a, uint32_t id, struct jig_view *ret);
 bool anneal_group(const struct anneal *a, uint32_t id, struct group_view *ret);
@@ -153,6 +146,8 @@ bool anneal_attempt_find(const struct anneal *a, uint32_t task, struct open_atte
 /* The open attempt of a task and those that were sent to begin behind it; how many. */
 size_t anneal_chain(const struct anneal *a, uint32_t task, struct dispatch *ret, size_t max);
 bool anneal_suspect(const struct anneal *a);
+/* What it runs with, without zeros.  False: no event has told it so far. */
+bool anneal_settings(const struct anneal *a, struct engine_settings *ret);
 uint32_t anneal_capacity(const struct anneal *a, uint32_t *ret_used);
 void anneal_totals(const struct anneal *a, uint64_t noderoles[NODEROLE_STATE_COUNT],
                    uint64_t tasks[TASK_STATE_COUNT]);
@@ -213,8 +208,8 @@ void anneal_row(struct anneal *a, enum row_table t, uint32_t id, void *ret_row);
  * anneal_row(). */
 
 /* Restoring: rows in the order of tables (meta tenant jig pool grp node def operation noderole span
- * task attempt; any order of the first seven), then anneal_load_end().  Arms nothing until then.
- * -ERR_CORRUPT names what does not fit. */
+ * task attempt; any order of the first seven, settings anywhere), then anneal_load_end().  Arms
+ * nothing until then. -ERR_CORRUPT names what does not fit. */
 int anneal_load(struct anneal *a, enum row_table t, const void *row, struct err *e);
 int anneal_load_end(struct anneal *a, struct err *e);
 /* Digest of all engine rows in order: equal states have equal digests. */

@@ -207,7 +207,8 @@ struct late_need { /* late.c: its parent has never been ACTIVE and its child mus
 
 struct loader;
 struct anneal {
-    struct anneal_options opt;
+    struct engine_settings opt;
+    bool opt_told; /* by an event: then there is a row */
     uint64_t now_ms;
     /* tasks, by id */
     uint8_t *task_state;

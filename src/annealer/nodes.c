@@ -83,7 +83,7 @@ static void die(struct anneal *a, uint32_t id)
 static void consider_death(struct anneal *a, uint32_t id)
 {
     const struct node *n = &a->nodes.at[id];
-    if (n->probes < a->opt.dead_probes || a->now_ms - n->silent_ms < a->opt.dead_after_ms)
+    if (n->probes < a->opt.probe_count || a->now_ms - n->silent_ms < a->opt.dead_after_ms)
         return;
     if (!a->suspect && a->nodes_silent >= a->opt.suspect_min &&
         (uint64_t)a->nodes_silent * 100 > (uint64_t)a->opt.suspect_percent * a->nodes_alive) {
@@ -263,7 +263,7 @@ static void confirm_dead(struct anneal *a)
     change_add(a, ROWS_META, 1, 1, 0, 0);
     for (uint32_t id = 1; id < a->nodes.n; id++) {
         const struct node *n = &a->nodes.at[id];
-        if (n->exists && n->silent_ms && n->probes >= a->opt.dead_probes &&
+        if (n->exists && n->silent_ms && n->probes >= a->opt.probe_count &&
             a->now_ms - n->silent_ms >= a->opt.dead_after_ms)
             die(a, id);
     }

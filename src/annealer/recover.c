@@ -167,6 +167,15 @@ static void load_small(struct anneal *a, enum row_table t, const void *row)
         a->loader->meta = *r;
         break;
     }
+    case ROWS_SETTINGS: {
+        const struct row_settings *r = row;
+#define TAKE(x, name, otherwise) a->opt.name = r->name;
+        ENGINE_SETTINGS(TAKE, )
+#undef TAKE
+        engine_settings_fill(&a->opt);
+        a->opt_told = true;
+        break;
+    }
     case ROWS_TENANT: {
         const struct row_tenant *r = row;
         LOAD_AT(a->tenants, r->id);

@@ -96,6 +96,14 @@ static void meta_row(const struct anneal *a, struct row_meta *r)
                            .freeze = a->freeze_on_error};
 }
 
+static void settings_row(const struct anneal *a, struct row_settings *r)
+{
+    *r = (struct row_settings){.id = 1, .tenant = 1, .realm = 1};
+#define TAKE(x, name, otherwise) r->name = a->opt.name;
+    ENGINE_SETTINGS(TAKE, )
+#undef TAKE
+}
+
 static void operation_row(const struct anneal *a, uint32_t id, struct row_operation *r)
 {
     const struct op *o = &a->ops.at[id];
@@ -152,6 +160,7 @@ void anneal_row(struct anneal *a, enum row_table t, uint32_t id, void *row)
 {
     switch ((int)t) {
     case ROWS_META: meta_row(a, row); break;
+    case ROWS_SETTINGS: settings_row(a, row); break;
     case ROWS_TENANT:
         *(struct row_tenant *)row = (struct row_tenant){.id = id,
                                                         .tenant = id,
@@ -203,6 +212,7 @@ static void save_one(struct anneal *a, struct buf *b, enum row_table t, uint32_t
 {
     union {
         struct row_meta meta;
+        struct row_settings settings;
         struct row_tenant tenant;
         struct row_jig jig;
         struct row_pool pool;
@@ -243,6 +253,8 @@ static void save_attempt(const struct anneal *a, struct buf *b, const struct liv
 void anneal_save(struct anneal *a, struct buf *b)
 {
     save_one(a, b, ROWS_META, 1);
+    if (a->opt_told)
+        save_one(a, b, ROWS_SETTINGS, 1);
     for (uint32_t i = 1; i < a->tenants.n; i++)
         if (a->tenants.at[i].exists)
             save_one(a, b, ROWS_TENANT, i);

@@ -213,7 +213,7 @@ static int verify(const struct opts *o)
     struct err e;
     char *path = fs_join(o->data_dir, "anneal.db");
     uint64_t events = 0;
-    int r = verify_store(path, o, &events, &e);
+    int r = verify_store(path, &events, &e);
     free(path);
     if (r < 0)
         return complain(&e);

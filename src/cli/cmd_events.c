@@ -34,6 +34,25 @@ static void change_draw(struct pen *pen, const struct value *ch)
         pen_put(pen, STYLE_DIM, " (%s)", reason);
 }
 
+/* "  dead_after=20s probe_count=3": what was told is all there is to see of such an event. */
+static void settings_draw(struct pen *pen, const struct value *input)
+{
+    static const char unit[] = "_ms";
+    const char *gap = "  ";
+    for (uint32_t i = 0; value_is(input, VALUE_MAP) && i < input->n; i++, gap = " ") {
+        const char *name = input->members[i].key;
+        int64_t n = value_as_int(&input->members[i].v, 0);
+        size_t len = strlen(name), tail = sizeof unit - 1;
+        if (len > tail && !strcmp(name + len - tail, unit)) { /* as a setting is written */
+            bool whole = n % 1000 == 0;
+            pen_put(pen, STYLE_PLAIN, "%s%.*s=%" PRId64 "%s", gap, (int)(len - tail), name,
+                    whole ? n / 1000 : n, whole ? "s" : "ms");
+        } else {
+            pen_put(pen, STYLE_PLAIN, "%s%s=%" PRId64, gap, name, n);
+        }
+    }
+}
+
 /* "1042  12:03:04.120  result  worker-1  task/5 RUNNING->DONE" */
 static void event_draw(struct event_out *o, const struct value *ev, struct buf *b)
 {
@@ -46,6 +65,8 @@ static void event_draw(struct event_out *o, const struct value *ev, struct buf *
     const char *actor = value_as_text(value_get(ev, "actor"), "");
     if (*actor)
         pen_put(&pen, STYLE_DIM, "  %s", actor);
+    if (!strcmp(value_as_text(value_get(ev, "kind"), ""), "settings.set"))
+        settings_draw(&pen, value_get(ev, "input"));
     for (uint32_t i = 0; value_is(changes, VALUE_LIST) && i < changes->n; i++)
         change_draw(&pen, &changes->items[i]);
     pen_end(&pen);

@@ -88,6 +88,11 @@ void event_write(struct buf *b, const struct event *ev)
             jsonw_u64(&w, ev->ids[i]);
         jsonw_end(&w);
     }
+    if (f & EVF_SETTINGS) {
+#define PUT(x, name, otherwise) put_num(&w, #name, ev->settings.name);
+        ENGINE_SETTINGS(PUT, )
+#undef PUT
+    }
     jsonw_end(&w);
 }
 
@@ -166,5 +171,10 @@ int event_parse(struct arena *a, struct str json, struct event *ev, struct err *
         ev->exit_code = (int32_t)value_as_int(value_get(map, "exit"), 0);
     if ((f & EVF_IDS) && r >= 0)
         r = get_ids(a, map, ev, e);
+#define GET(x, name, otherwise)                                                                    \
+    if ((f & EVF_SETTINGS) && r >= 0)                                                              \
+        r = get_num(map, #name, INT64_MAX, false, &ev->settings.name, e);
+    ENGINE_SETTINGS(GET, )
+#undef GET
     return r;
 }

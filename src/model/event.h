@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "model/settings.h"
 
 enum event_field {
     EVF_ID = 1u << 0, /* subject */
@@ -29,8 +30,9 @@ enum event_field {
     EVF_OP = 1u << 10,   /* the operation it belongs to */
     EVF_PLAN = 1u << 11, /* a plan, stored apart under the event's number */
     EVF_PHASE = 1u << 12,
-    EVF_LAST = 1u << 13,     /* nothing that was sent to run behind it has begun */
-    EVF_RETURNED = 1u << 14, /* by what a run returned, not by a person's word */
+    EVF_LAST = 1u << 13, /* nothing that was sent to run behind it has begun */
+    EVF_SETTINGS = 1u << 14,
+    EVF_RETURNED = 1u << 15, /* by what a run returned, not by a person's word */
 };
 
 /*    kind            name               fields                    subject; flag; extra; a; b; n;
@@ -67,7 +69,8 @@ enum event_field {
     X(ABANDON, "noderole.abandon", EVF_ID)        /* of a removal: what is left is not done */     \
     X(SUPERSEDE, "operation.supersede", EVF_ID | EVF_OP) /* its work goes on in another */         \
     X(REDEPLOY, "node.redeploy", EVF_ID | EVF_OP) /* all that is on it begins from nothing */      \
-    X(TENANT_SET, "tenant.set", EVF_ID | EVF_N | EVF_FLAG | EVF_EXTRA) /* share; gone; wish */
+    X(TENANT_SET, "tenant.set", EVF_ID | EVF_N | EVF_FLAG | EVF_EXTRA) /* share; gone; wish */     \
+    X(SETTINGS_SET, "settings.set", EVF_SETTINGS) /* what the engine runs with from now on */
 #define INVENTORY_KINDS(X)                                                                         \
     X(NODE_CHANGED, "node.changed", EVF_ID)                                                        \
     X(DEPLOYMENT, "deployment.changed", EVF_ID)                                                    \
@@ -105,6 +108,7 @@ struct event {
     const uint32_t *ids;
     uint32_t n_ids;
     const struct plan *plan;
+    struct engine_settings settings;
 };
 const char *event_kind_name(enum event_kind k);
 /* The fields of its kind as one JSON map (no kind, no time, no plan). */

@@ -20,6 +20,9 @@
 #define X(type, name, role) COLUMN(row_meta, type, name, role)
 static const struct row_column meta_columns[] = {ROW_META(X)};
 #undef X
+#define X(type, name, role) COLUMN(row_settings, type, name, role)
+static const struct row_column settings_columns[] = {ROW_SETTINGS(X)};
+#undef X
 #define X(type, name, role) COLUMN(row_tenant, type, name, role)
 static const struct row_column tenant_columns[] = {ROW_TENANT(X)};
 #undef X

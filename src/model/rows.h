@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include "base/str.h"
+#include "model/settings.h"
 
 enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
 
@@ -54,6 +55,13 @@ enum { ATTEMPT_OPEN = 255, ATTEMPT_BITS = 20 };
     X(U64, attempts, DYN)     /* last id given to an attempt */                                    \
     X(U64, fence, DYN)        /* when this history began, s; 0: it is another one's, restored */   \
     X(TEXT, engine, DYN)      /* version that wrote it */
+/* What the engine runs with: one row, there since it was first told. */
+#define ROW_SETTING(X, name, otherwise) X(U64, name, DYN)
+#define ROW_SETTINGS(X)                                                                            \
+    X(U32, id, KEY)                                                                                \
+    X(U32, tenant, FIX)                                                                            \
+    X(U32, realm, FIX)                                                                             \
+    ENGINE_SETTINGS(ROW_SETTING, X)
 #define ROW_TENANT(X)                                                                              \
     X(U32, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -461,7 +469,8 @@ enum { TENANT_ALL = 0 };
     X(INVITE, invite)                                                                              \
     X(RESOURCE, resource)                                                                          \
     X(PLAN, plan)                                                                                  \
-    X(JOURNAL, journal)
+    X(JOURNAL, journal)                                                                            \
+    X(SETTINGS, settings)
 
 #define ROW_C_U8            uint8_t
 #define ROW_C_U32           uint32_t
@@ -472,6 +481,9 @@ enum { TENANT_ALL = 0 };
 #define X(type, name, role) ROW_C_##type name;
 struct row_meta {
     ROW_META(X)
+};
+struct row_settings {
+    ROW_SETTINGS(X)
 };
 struct row_tenant {
     ROW_TENANT(X)

@@ -116,6 +116,26 @@ static uint64_t trim_point(struct server *s)
     return base + 1;
 }
 
+int checkpoint_history(struct server *s, struct err *e)
+{
+    uint64_t seq = commit_seq(s->commit);
+    SCOPED_BUF(body);
+    if (seq == s->checkpoint_seq) /* 0: of a new store */
+        return 0;
+    anneal_save(s->engine, &body);
+    for (size_t at = 0, chunk = 0, n; at < body.len; at += n, chunk++) {
+        n = body.len - at < CHUNK_BYTES ? body.len - at : CHUNK_BYTES;
+        int r = store_checkpoint_put(s->store, seq, (uint32_t)chunk, at + n == body.len,
+                                     (struct str){body.data + at, n}, e);
+        if (r < 0)
+            return err_wrap(e, "checkpoint");
+    }
+    s->checkpoint_seq = seq;
+    log_line(LOG_INFO, "checkpoint", LOGI("journal", seq), LOGI("bytes", body.len),
+             LOGT("why", "what ran before does not say with which settings"));
+    return 0;
+}
+
 void checkpoint_consider(struct server *s)
 {
     uint64_t seq = commit_seq(s->commit);

@@ -201,6 +201,14 @@ static void update_now(struct commit *c, enum row_table t, uint32_t id)
     commit_row(c, t, ROW_UPDATE, &row);
 }
 
+/* The first time it is a new row. */
+static void put_settings(struct commit *c)
+{
+    struct row_settings row;
+    anneal_row(c->engine, ROWS_SETTINGS, 1, &row);
+    commit_row(c, ROWS_SETTINGS, ROW_PUT, &row);
+}
+
 static void insert_added(struct commit *c, const struct event *ev, const struct commit_note *note)
 {
     switch ((int)ev->kind) {
@@ -217,6 +225,7 @@ static void insert_added(struct commit *c, const struct event *ev, const struct 
         break;
     case EVENT_PLAN_APPLY: insert_plan(c, ev->plan); break;
     case EVENT_NODE_GONE: update_now(c, ROWS_NODE, ev->id); break;
+    case EVENT_SETTINGS_SET: put_settings(c); break;
     default: break;
     }
 }
@@ -229,7 +238,8 @@ static void note_changes(struct commit *c, const struct event *ev, bool inserted
         const struct change *ch = &c->fx.changes.at[i];
         bool unstored = ch->table == ROWS_TASK && ch->from != ch->to && ch->from <= TASK_READY &&
                         ch->to <= TASK_RUNNING;
-        if (ch->table == ROWS_META || unstored || (ev && added_by(ev, ch)))
+        if (ch->table == ROWS_META || ch->table == ROWS_SETTINGS || unstored ||
+            (ev && added_by(ev, ch)))
             continue;
         if (inserted_fixed && ev && ch->id == ev->id &&
             (ch->table == ROWS_JIG || ch->table == ROWS_POOL))

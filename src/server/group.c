@@ -63,6 +63,8 @@ static void probe_done(void *arg)
     if (f->failure.code == ERR_NONE) {
         log_line(LOG_INFO, "store.recovered", LOGT("path", s->db_path));
         s->degraded.code = ERR_NONE;
+        if (engine_opts_tell(s, &f->failure) < 0) /* what was refused may have been that */
+            log_err(LOG_ERROR, "settings.refused", &f->failure);
         server_touch(s);
     } else {
         s->degraded = f->failure;

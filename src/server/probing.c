@@ -135,11 +135,13 @@ static bool is_news(const struct node_view *v, const struct probe_answer *a)
 /* The engine counts silences up to what it needs, and then wants one that is late enough. */
 static bool silence_counts(const struct server *s, const struct node_view *v)
 {
+    struct engine_settings by;
+    (void)anneal_settings(s->engine, &by);
     if (v->alive != ALIVE_ALIVE)
         return false;
-    if (!v->silent_ms || v->probes + 1 < s->opts->probe_count)
+    if (!v->silent_ms || v->probes + 1 < by.probe_count)
         return true;
-    return server_now(s) - v->silent_ms >= s->opts->dead_after && !anneal_suspect(s->engine);
+    return server_now(s) - v->silent_ms >= by.dead_after_ms && !anneal_suspect(s->engine);
 }
 
 /* ---- out ---- */

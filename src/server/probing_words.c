@@ -95,8 +95,10 @@ void probing_why(struct why_answer *w, uint32_t node)
     }
     if (v.alive != ALIVE_ALIVE)
         return; /* said with that it is not */
+    struct engine_settings by;
     char limit[16];
-    text_duration_show(s->opts->dead_after, limit);
+    (void)anneal_settings(s->engine, &by);
+    text_duration_show(by.dead_after_ms, limit);
     why_say(w, GRAVITY_TIME, "silent", &about,
             arena_printf(w->mem, "node %s is silent%s; it is taken for dead after %s", about.name,
                          probing_words(s, w->mem, node), limit),

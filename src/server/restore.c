@@ -57,9 +57,10 @@ static int load_meta(void *arg, enum row_table t, const void *row, struct err *e
 
 static int load_all(struct store *s, struct loading *l, struct err *e)
 {
-    static const enum row_table order[] = {ROWS_META,     ROWS_TENANT, ROWS_JIG, ROWS_POOL,
-                                           ROWS_GROUP,    ROWS_NODE,   ROWS_DEF, ROWS_OPERATION,
-                                           ROWS_NODEROLE, ROWS_SPAN,   ROWS_TASK};
+    /* As in ROW_TABLES: what was put aside comes in that order. */
+    static const enum row_table order[] = {ROWS_META,     ROWS_TENANT, ROWS_JIG,  ROWS_POOL,
+                                           ROWS_GROUP,    ROWS_NODE,   ROWS_DEF,  ROWS_OPERATION,
+                                           ROWS_NODEROLE, ROWS_SPAN,   ROWS_TASK, ROWS_SETTINGS};
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         int r = store_each(s, order[i], load_row, l, e);
         if (r < 0)
@@ -69,14 +70,14 @@ static int load_all(struct store *s, struct loading *l, struct err *e)
     return r < 0 ? r : store_each_open_attempt(s, load_attempt, l, e);
 }
 
-int restore_engine(struct store *s, const struct anneal_options *o, struct anneal **ret_a,
-                   struct commit **ret_c, struct row_meta *ret_meta, struct err *e)
+int restore_engine(struct store *s, struct anneal **ret_a, struct commit **ret_c,
+                   struct row_meta *ret_meta, struct err *e)
 {
     struct row_meta meta = {0};
     int r = store_each(s, ROWS_META, load_meta, &meta, e);
     if (r < 0)
         return r;
-    struct anneal *a = anneal_new(o);
+    struct anneal *a = anneal_new();
     struct commit *c = commit_new(a, meta.group_no, meta.journal_seq);
     struct loading l = {.engine = a, .commit = c};
     r = aside_read(s, meta.group_no, &c->aside, &l.newer, e);
@@ -135,9 +136,9 @@ static int replay_row(void *arg, enum row_table t, const void *row, struct err *
 }
 
 int restore_replay_engine(struct store *s, struct str checkpoint, uint64_t from_seq,
-                          const struct anneal_options *o, struct anneal **ret_a, struct err *e)
+                          struct anneal **ret_a, struct err *e)
 {
-    struct replay rp = {.store = s, .engine = anneal_new(o)};
+    struct replay rp = {.store = s, .engine = anneal_new()};
     int r = anneal_restore(rp.engine, checkpoint, e);
     if (r >= 0)
         r = store_range(s, ROWS_JOURNAL, from_seq + 1, UINT64_MAX >> 1, false, 0, replay_row, &rp,
@@ -151,11 +152,11 @@ int restore_replay_engine(struct store *s, struct str checkpoint, uint64_t from_
     return 0;
 }
 
-int restore_replay(struct store *s, struct str checkpoint, uint64_t from_seq,
-                   const struct anneal_options *o, uint64_t *ret_digest, struct err *e)
+int restore_replay(struct store *s, struct str checkpoint, uint64_t from_seq, uint64_t *ret_digest,
+                   struct err *e)
 {
     struct anneal *a;
-    int r = restore_replay_engine(s, checkpoint, from_seq, o, &a, e);
+    int r = restore_replay_engine(s, checkpoint, from_seq, &a, e);
     if (r < 0)
         return r;
     *ret_digest = anneal_digest(a);

@@ -37,14 +37,6 @@ uint64_t server_wall_ms(void)
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-struct anneal_options server_engine_options(const struct opts *o)
-{
-    return (struct anneal_options){.dead_after_ms = o->dead_after,
-                                   .dead_probes = (uint32_t)o->probe_count,
-                                   .suspect_percent = (uint32_t)o->suspect_percent,
-                                   .suspect_min = (uint32_t)o->suspect_min};
-}
-
 uint64_t server_now(const struct server *s)
 {
     return (uint64_t)((int64_t)loop_now_ms(s->loop) + s->clock_offset_ms);
@@ -289,7 +281,7 @@ int server_restore(struct server *s, struct err *e)
     forget(s);
     s->data = data_new();
     s->hooks = hooks_new(s);
-    int r = restore_engine(s->store, &s->engine_options, &s->engine, &s->commit, &meta, e);
+    int r = restore_engine(s->store, &s->engine, &s->commit, &meta, e);
     if (r < 0)
         return r;
     if ((r = inventory_load(&s->inv, s->store, e)) < 0)
@@ -358,10 +350,10 @@ static int start_run(struct server *s, struct err *e)
     struct event policy = {.kind = EVENT_POLICY_SET,
                            .flag = strcmp(s->opts->on_error, "freeze-node") == 0};
     struct commit_note note = server_note(NULL, NULL);
-    int r = 0;
     commit_meta(s->commit)->run_no = ++s->run_no;
     commit_meta(s->commit)->fence = s->fence;
-    if (s->durable_group == 0)
+    int r = engine_opts_tell(s, e);
+    if (r >= 0 && s->durable_group == 0)
         r = bootstrap(s, e);
     if (r >= 0) {
         commit_inventory(s->commit, &started, &note);
@@ -400,7 +392,6 @@ int server_new(const struct server_options *o, struct server **ret_s, struct err
     s->data_dir = xstrdup(o->opts->data_dir);
     s->db_path = fs_join(s->data_dir, "anneal.db");
     s->log_dir = fs_join(s->data_dir, "logs");
-    s->engine_options = server_engine_options(o->opts);
     if (o->fingerprint && *o->fingerprint) {
         s->fingerprint = xstrdup(o->fingerprint);
         s->ca = o->ca ? xstrdup(o->ca) : NULL;

@@ -179,7 +179,6 @@ struct server {
     char *data_dir, *db_path, *log_dir;
     struct store *store, *reader;
     struct pool *writer, *background;
-    struct anneal_options engine_options;
     struct anneal *engine;
     struct commit *commit;
     struct inventory inv;
@@ -243,7 +242,6 @@ struct server {
 };
 
 /* server.c */
-struct anneal_options server_engine_options(const struct opts *o);
 uint64_t server_now(const struct server *s); /* engine time */
 uint64_t server_wall_ms(void);
 /* Applies an engine event now.  ERR_BUSY or the store's own error when writes are not taken. */
@@ -258,6 +256,10 @@ void server_reconcile(struct server *s);
 struct commit_note server_note(const struct server_call *c, const void *fixed);
 /* Of what becomes of a task: told to the tenant whose it is. */
 struct commit_note server_note_task(const struct server *s, uint32_t task);
+
+/* engine_opts.c: what the engine runs with by these options; told to it if that is news */
+struct engine_settings engine_opts_of(const struct opts *o);
+int engine_opts_tell(struct server *s, struct err *e);
 
 /* group.c */
 void group_pump(struct server *s);  /* closes and writes what can be */

@@ -6,10 +6,11 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "sys/opts.h"
 
 /* Opens the store (no server may hold it), replays the journal from the last checkpoint to its end
- * on an engine of its own and compares with the engine read from rows. */
-int verify_store(const char *path, const struct opts *o, uint64_t *ret_events, struct err *e);
+ * on an engine of its own and compares with the engine read from rows.  Which settings they ran
+ * with both know themselves: whoever asks need not.  ERR_REFUSED: nobody knows, since no server of
+ * a version that tells has started on it. */
+int verify_store(const char *path, uint64_t *ret_events, struct err *e);
 
 #endif

@@ -17,17 +17,18 @@
 /* What can go wrong, each switched by name.  The second list is drawn from at random moments with
  * these weights; the first acts where it belongs: on a message, a commit, a run. */
 #define SIM_HABITS(X)                                                                              \
-    X(LOSE, "lose", 0)       /* a message is lost */                                               \
-    X(DOUBLE, "double", 0)   /* a message arrives twice */                                         \
-    X(DELAY, "delay", 0)     /* a message comes late, after younger ones */                        \
-    X(FAIL, "fail", 0)       /* runs fail, time out, are refused */                                \
-    X(AGAIN, "again", 0)     /* runs answer: not yet */                                            \
-    X(RETURNS, "returns", 0) /* runs return something that others see */                           \
-    X(DEAF, "deaf", 0)       /* a run does not end when told to */                                 \
-    X(CRASH, "crash", 0)     /* the server dies between any two of its steps */                    \
-    X(REFUSE, "refuse", 0)   /* the store refuses a commit */                                      \
-    X(UNKNOWN, "unknown", 0) /* the store commits and says that it failed */                       \
-    X(HOOKS, "hooks", 0)     /* hooks set data and ask for runs */
+    X(LOSE, "lose", 0)         /* a message is lost */                                             \
+    X(DOUBLE, "double", 0)     /* a message arrives twice */                                       \
+    X(DELAY, "delay", 0)       /* a message comes late, after younger ones */                      \
+    X(FAIL, "fail", 0)         /* runs fail, time out, are refused */                              \
+    X(AGAIN, "again", 0)       /* runs answer: not yet */                                          \
+    X(RETURNS, "returns", 0)   /* runs return something that others see */                         \
+    X(DEAF, "deaf", 0)         /* a run does not end when told to */                               \
+    X(CRASH, "crash", 0)       /* the server dies between any two of its steps */                  \
+    X(REFUSE, "refuse", 0)     /* the store refuses a commit */                                    \
+    X(UNKNOWN, "unknown", 0)   /* the store commits and says that it failed */                     \
+    X(HOOKS, "hooks", 0)       /* hooks set data and ask for runs */                               \
+    X(SETTINGS, "settings", 0) /* a server comes back with other settings of the engine */
 #define SIM_STRIKES(X)                                                                             \
     X(WORKER, "worker", 2) /* a worker dies with all it holds */                                   \
     X(CAPACITY, "capacity", 2)                                                                     \

@@ -28,7 +28,7 @@ void sim_server_boot(struct sim *s)
     struct sim_server *v = &s->server;
     struct err e;
     (void)store_open(&(struct store_options){0}, &v->store, &e); /* memory: cannot fail */
-    v->engine = anneal_new(&s->engine_opt);
+    v->engine = anneal_new();
     v->commit = commit_new(v->engine, 0, 0);
     commit_set_slice(v->commit, s->slice_rows);
     sim_hooks_boot(s);
@@ -420,8 +420,7 @@ static void compare_stored(struct sim *s, struct anneal *a, const struct row_met
     if (!replay)
         return;
     s->report->replays++;
-    if (restore_replay_engine(store, buf_str(&v->checkpoint), v->checkpoint_seq, &s->engine_opt,
-                              &replayed, &e) < 0)
+    if (restore_replay_engine(store, buf_str(&v->checkpoint), v->checkpoint_seq, &replayed, &e) < 0)
         sim_fail(s, "invariant 7: replay up to group %" PRIu64 ": %s", m->group, e.text);
     else
         compare(s, "replayed", replayed, m);
@@ -435,7 +434,7 @@ void sim_server_verify(struct sim *s)
     struct commit *c = NULL;
     struct row_meta meta;
     struct err e;
-    if (restore_engine(store, &s->engine_opt, &a, &c, &meta, &e) < 0)
+    if (restore_engine(store, &a, &c, &meta, &e) < 0)
         sim_fail(s, "invariant 7: restore: %s", e.text);
     else {
         compare_stored(s, a, &meta, store, true);
@@ -444,6 +443,34 @@ void sim_server_verify(struct sim *s)
     commit_free(c);
     anneal_free(a);
     store_close(store);
+}
+
+/* ---- what it is started with ---- */
+
+/* Whoever starts it again may have changed its settings meanwhile. */
+static void settings_draw(struct sim *s)
+{
+    struct rng *r = &s->start;
+    if (!sim_has(s, SIM_SETTINGS) || !rng_chance(r, 400))
+        return;
+    s->report->faults[SIM_SETTINGS]++;
+    s->settings.dead_after_ms = rng_from(r, 2000, 40000);
+    s->settings.probe_count = rng_from(r, 1, 6);
+    s->settings.suspect_percent = rng_from(r, 5, 60);
+    s->settings.suspect_min = rng_from(r, 2, 8);
+    s->settings.timeout_ms = rng_from(r, 60000, 240000);
+    s->settings.stop_grace_ms = rng_from(r, 1000, 10000);
+    s->settings.cone_large = rng_chance(r, 500) ? rng_from(r, 2, 6) : 5000;
+}
+
+void sim_server_settings(struct sim *s)
+{
+    struct event ev = {.kind = EVENT_SETTINGS_SET, .settings = s->settings};
+    struct engine_settings told;
+    if (anneal_settings(s->server.engine, &told) && engine_settings_equal(&told, &s->settings))
+        return;
+    if (sim_server_feed(s, &ev, NULL) < 0)
+        sim_fail(s, "the settings of a start were refused");
 }
 
 /* What was not stored has not happened: the book forgets it. */
@@ -474,7 +501,7 @@ void sim_server_start(struct sim *s)
     struct err e;
     store_close(v->store);
     v->store = store;
-    if (restore_engine(store, &s->engine_opt, &v->engine, &v->commit, &meta, &e) < 0) {
+    if (restore_engine(store, &v->engine, &v->commit, &meta, &e) < 0) {
         sim_fail(s, "invariant 7: restart: %s", e.text);
         return;
     }
@@ -495,4 +522,6 @@ void sim_server_start(struct sim *s)
     anneal_each_open_attempt(v->engine, lease_open_attempt, s);
     sim_server_image(s, meta.group_no + 1);
     sim_server_close(s); /* what had to be repaired is written first */
+    settings_draw(s);
+    sim_server_settings(s);
 }

@@ -227,8 +227,8 @@ struct sim_step {
 
 struct sim {
     struct sim_options opt;
-    struct anneal_options engine_opt;
-    struct rng world, net, work, chaos, serve, wish;
+    struct engine_settings settings; /* that the server is started with */
+    struct rng world, net, work, chaos, serve, wish, start;
     uint32_t slice_rows;
     uint64_t now_ms;
     enum sim_phase phase;
@@ -407,6 +407,8 @@ void sim_server_slice(struct sim *s);
 void sim_server_release(struct sim *s);
 void sim_server_crash(struct sim *s);
 void sim_server_start(struct sim *s);
+void sim_server_settings(
+    struct sim *s); /* tells the engine what it is started with, if that is news */
 /* Restores and replays what is stored and compares with memory, which must be durable. */
 void sim_server_verify(struct sim *s);
 void sim_server_image(struct sim *s,

@@ -280,8 +280,7 @@ static void finish(struct sim *s)
     sim_desire_check(s, "at the end");
     sim_server_image(s, v->durable);
     sim_server_verify(s);
-    if (restore_replay(v->store, buf_str(&v->checkpoint), v->checkpoint_seq, &s->engine_opt,
-                       &digest, &e) < 0 ||
+    if (restore_replay(v->store, buf_str(&v->checkpoint), v->checkpoint_seq, &digest, &e) < 0 ||
         digest != anneal_digest(v->engine))
         sim_fail(s, "invariant 7: the digest of a replay up to the end differs");
     s->report->tasks = anneal_task_end(v->engine) - 1;

@@ -58,7 +58,7 @@ int sim_stage_open(struct sim_stage *s, uint32_t workers, uint32_t nodes)
         {.kind = EVENT_CAPACITY_SET, .n = workers},
     };
     int rc = 0;
-    s->engine = anneal_new(NULL);
+    s->engine = anneal_new();
     for (size_t i = 0; i < sizeof first / sizeof *first && rc >= 0; i++)
         rc = sim_stage_step(s, first[i]);
     for (uint32_t id = 1; id <= nodes && rc >= 0; id++)

@@ -26,14 +26,15 @@ static void sizes_draw(struct sim *s)
     s->n_jigs = rng_from(r, 2, SIM_JIGS_MOST);
     s->n_tenants = rng_from(r, 1, SIM_TENANTS_MOST);
     s->n_pools = rng_from(r, 2, SIM_POOLS_MOST);
-    s->engine_opt = (struct anneal_options){.dead_after_ms = 12000,
-                                            .dead_probes = 3,
-                                            .suspect_percent = 20,
-                                            .suspect_min = 5,
-                                            .timeout_ms = 120000,
-                                            .stop_grace_ms = 5000,
-                                            .cone_large = rng_chance(r, 500) ? rng_from(r, 2, 6)
-                                                                             : 0};
+    s->settings = (struct engine_settings){.dead_after_ms = 12000,
+                                           .probe_count = 3,
+                                           .suspect_percent = 20,
+                                           .suspect_min = 5,
+                                           .timeout_ms = 120000,
+                                           .stop_grace_ms = 5000,
+                                           .cone_large = rng_chance(r, 500) ? rng_from(r, 2, 6)
+                                                                            : 0};
+    engine_settings_fill(&s->settings);
     s->slice_rows = rng_from(r, 1, 12);
 }
 
@@ -113,6 +114,7 @@ void sim_world_make(struct sim *s)
     s->chaos = stream(s->opt.seed, 4);
     s->serve = stream(s->opt.seed, 5);
     s->wish = stream(s->opt.seed, 6);
+    s->start = stream(s->opt.seed, 7);
     s->now_ms = START_MS;
     sizes_draw(s);
     sim_server_boot(s);
@@ -121,6 +123,7 @@ void sim_world_make(struct sim *s)
     (void)vec_add(&s->marks);
     (void)vec_add(&s->seats);
     workers_make(s);
+    sim_server_settings(s);
     for (uint32_t i = 1; i <= s->n_tenants; i++)
         event_must(s, (struct event){.kind = EVENT_TENANT_ADD, .id = i}, NULL);
     event_must(

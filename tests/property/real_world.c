@@ -328,7 +328,7 @@ int real_init(struct real *r, const char *catalog, uint32_t nodes, uint32_t depl
     r->d = desire_new(no_row, NULL);
     for (uint32_t i = 0; i < r->cat->n_roles; i++)
         (void)desire_role(r->d, r->cat->roles[i].name);
-    r->a = anneal_new(NULL);
+    r->a = anneal_new();
     r->cache = sight_cache_new();
     r->world = (struct planner_world){r,          world_node,    world_deployment, world_noderole,
                                       NULL,       world_on_node, world_instances,  world_children,

@@ -31,7 +31,6 @@
 enum { RIG_NAMES = 64, RIG_DEFS = 8, RIG_EDGES = 8, RIG_OP = 2, RIG_GROUPS = 4 };
 struct rig {
     struct anneal *a;
-    struct anneal_options opt;
     struct effects fx;
     struct err e;
     uint64_t now;
@@ -103,7 +102,7 @@ static void rig_check(struct rig *r)
     r->steps++;
     if (r->broken)
         return;
-    struct anneal *copy = anneal_new(&r->opt);
+    struct anneal *copy = anneal_new();
     r->broken = rig_is_broken(r, copy, why, sizeof why);
     if (r->broken)
         ok(false, "step %u: %s", r->steps, why);
@@ -131,11 +130,13 @@ static void rig_step(struct rig *r, struct event ev)
 
 /* One tenant, the standing operation and RIG_OP, jig 1, and `nodes` nodes that live. */
 static void rig_init_with(struct rig *r, uint32_t nodes, uint32_t capacity,
-                          const struct anneal_options *o)
+                          const struct engine_settings *o)
 {
-    *r = (struct rig){.opt = o ? *o : (struct anneal_options){0}, .now = 1000, .n_defs = 1};
-    r->a = anneal_new(&r->opt);
+    *r = (struct rig){.now = 1000, .n_defs = 1};
+    r->a = anneal_new();
     r->defs[0] = (struct plan_def){.jig = 1, .digest = 7};
+    if (o)
+        rig_step(r, (struct event){.kind = EVENT_SETTINGS_SET, .settings = *o});
     rig_step(r, (struct event){.kind = EVENT_TENANT_ADD, .id = 1});
     rig_step(
         r, (struct event){.kind = EVENT_OPERATION_ADD, .id = 1, .n = 1, .flag = CLASS_BACKGROUND});

@@ -204,7 +204,7 @@ static void its_turn(struct seen *seen)
     rig_plan(&r, RIG_OP, "a@1 b@2");
     struct buf b = {0};
     anneal_save(r.a, &b);
-    struct anneal *more = anneal_new(NULL);
+    struct anneal *more = anneal_new();
     union row_any row;
     for (size_t at = 0; at < b.len;) {
         enum row_table t = (enum row_table)(uint8_t)b.data[at++];

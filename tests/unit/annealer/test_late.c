@@ -21,7 +21,7 @@ static void restart(struct rig *r)
     SCOPED_BUF(rows);
     struct err e;
     uint64_t digest = anneal_digest(r->a);
-    struct anneal *a = anneal_new(&(struct anneal_options){0});
+    struct anneal *a = anneal_new();
     anneal_save(r->a, &rows);
     is_int(anneal_restore(a, buf_str(&rows), &e), 0, "restored");
     is_int(anneal_check(a, &e), 0, "and sound");

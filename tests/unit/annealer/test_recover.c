@@ -18,7 +18,7 @@ static struct anneal *read_back(struct anneal *a)
 {
     struct err e;
     struct buf b = {0};
-    struct anneal *copy = anneal_new(NULL);
+    struct anneal *copy = anneal_new();
     anneal_save(a, &b);
     if (anneal_restore(copy, buf_str(&b), &e) < 0)
         ok(false, "the engine cannot be read back");
@@ -285,7 +285,7 @@ static void refused(const struct spoil *s)
     busy_cluster(&r);
     struct buf b = {0};
     anneal_save(r.a, &b);
-    struct anneal *copy = anneal_new(NULL);
+    struct anneal *copy = anneal_new();
     union row_any row;
     for (size_t at = 0; at < b.len && rc >= 0;) {
         enum row_table t = (enum row_table)(uint8_t)b.data[at++];
@@ -330,7 +330,7 @@ static void cut_short(void)
             break;
         if (at > 0) {
             struct err e;
-            struct anneal *copy = anneal_new(NULL);
+            struct anneal *copy = anneal_new();
             cuts++;
             refused += anneal_restore(copy, (struct str){b.data, at}, &e) == -ERR_CORRUPT;
             anneal_free(copy);
@@ -347,7 +347,7 @@ static void cut_short(void)
 static void not_a_checkpoint(void)
 {
     struct err e;
-    struct anneal *a = anneal_new(NULL);
+    struct anneal *a = anneal_new();
     is_int(anneal_restore(a, (struct str){"\xff\xff\xff", 3}, &e), -ERR_CORRUPT,
            "bytes that are no checkpoint are refused");
     is_int(anneal_restore(a, (struct str){"\0ab", 3}, &e), -ERR_CORRUPT, "and so is half a row");

@@ -6,7 +6,7 @@
 static void test_every_attempt_has_an_end(void)
 {
     struct rig r;
-    rig_init_with(&r, 1, 4, &(struct anneal_options){.timeout_ms = 5000, .stop_grace_ms = 100});
+    rig_init_with(&r, 1, 4, &(struct engine_settings){.timeout_ms = 5000, .stop_grace_ms = 100});
     uint32_t t = rig_one(&r, 1, (struct plan_def){0});
     ok(rig_task_at(&r, t).deadline_ms > 0, "every attempt has a deadline");
     rig_after(&r, 5100);
@@ -52,7 +52,7 @@ static void test_a_poke_is_not_forgotten(void)
 static void test_stopping_one_may_still_wait(void)
 {
     struct rig r;
-    rig_init_with(&r, 1, 4, &(struct anneal_options){.stop_grace_ms = 1000});
+    rig_init_with(&r, 1, 4, &(struct engine_settings){.stop_grace_ms = 1000});
     uint32_t t = rig_one(&r, 1, (struct plan_def){.timeout_ms = 1000, .deadline_ms = 60000});
     rig_after(&r, 2000);
     ok(rig_was_stopped(&r, t), "told to stop");

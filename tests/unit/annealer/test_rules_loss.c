@@ -151,7 +151,7 @@ static void test_waiting_task_of_a_lost_noderole_ends_at_once(void)
 static void test_large_cone_is_told(void)
 {
     struct rig r;
-    rig_init_with(&r, 4, 9, &(struct anneal_options){.cone_large = 2});
+    rig_init_with(&r, 4, 9, &(struct engine_settings){.cone_large = 2});
     struct family f = family_make(&r, (struct plan_def){0}, 0);
     rig_finish(&r);
     rerun_one(&r, f.child);

@@ -43,7 +43,7 @@ static void test_starts_need_a_live_node(void)
 static void test_death_takes_probes_and_time(void)
 {
     struct rig r;
-    rig_init_with(&r, 10, 9, &(struct anneal_options){.dead_after_ms = 10000, .dead_probes = 3});
+    rig_init_with(&r, 10, 9, &(struct engine_settings){.dead_after_ms = 10000, .probe_count = 3});
     uint32_t t = rig_one(&r, 1, (struct plan_def){0});
     silent(&r, 1);
     silent(&r, 1);
@@ -61,7 +61,7 @@ static void test_death_takes_probes_and_time(void)
     is_alive(&r, 1, DEAD, "it cannot get worse");
     rig_done(&r);
 
-    rig_init_with(&r, 10, 9, &(struct anneal_options){.dead_after_ms = 10000, .dead_probes = 3});
+    rig_init_with(&r, 10, 9, &(struct engine_settings){.dead_after_ms = 10000, .probe_count = 3});
     silent(&r, 2);
     r.now += 20000;
     silent(&r, 2);
@@ -250,7 +250,7 @@ static void test_replaced(void)
 static void test_unavailable(void)
 {
     struct rig r;
-    rig_init_with(&r, 1, 9, &(struct anneal_options){.stop_grace_ms = 1000});
+    rig_init_with(&r, 1, 9, &(struct engine_settings){.stop_grace_ms = 1000});
     rig_step(&r, (struct event){.kind = EVENT_NODE_SLOTS, .id = 1, .n = 3});
     uint32_t runs = rig_one(&r, 1, (struct plan_def){.timeout_ms = 5000});
     uint32_t waits = rig_one(&r, 1, (struct plan_def){.deadline_ms = 20000});
@@ -279,7 +279,7 @@ static void test_unavailable(void)
 static void test_answers_while_unavailable(void)
 {
     struct rig r;
-    rig_init_with(&r, 1, 9, &(struct anneal_options){.stop_grace_ms = 1000});
+    rig_init_with(&r, 1, 9, &(struct engine_settings){.stop_grace_ms = 1000});
     uint32_t t = rig_one(&r, 1, (struct plan_def){.deadline_ms = 3600000});
     available(&r, 1, false);
     rig_reply_again(&r, t, 5000);

@@ -184,7 +184,7 @@ static void test_a_held_operation_ends_with_its_last_attempt(void)
 static void test_abort(void)
 {
     struct rig r;
-    rig_init_with(&r, 2, 9, &(struct anneal_options){.stop_grace_ms = 500});
+    rig_init_with(&r, 2, 9, &(struct engine_settings){.stop_grace_ms = 500});
     struct pair p = pair_make(&r, (struct plan_def){.retries = 3});
     cancel(&r, true);
     is_int(r.fx.stops.n, 2, "abort tells both to stop");

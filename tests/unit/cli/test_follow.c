@@ -271,6 +271,16 @@ static void test_events(void)
     is_int(case_run(&c, "events -o yaml --limit 1"), 0, "one event in YAML");
     has_text(c.out, "---\nid: 999\n", "is a document");
     fake_free(c.server);
+    c.server = cluster_new();
+    fake_off(c.server, "GET /v1/events");
+    fake_on(c.server, "GET /v1/events", 200,
+            "{\"items\":[{\"id\":7,\"at\":\"2023-11-14T22:13:00.120Z\",\"kind\":\"settings.set\","
+            "\"actor\":\"\",\"input\":{\"dead_after_ms\":20000,\"probe_count\":3},\"changes\":[]}],"
+            "\"next\":null,\"last\":7}");
+    is_int(case_run(&c, "events --since 6"), 0, "an event that is all settings");
+    is_text(c.out, "       7  22:13:00.120  settings.set  dead_after=20s probe_count=3\n",
+            "says which");
+    fake_free(c.server);
     case_done(&c);
 }
 

@@ -18,7 +18,6 @@ struct bench {
     struct store *store;
     struct anneal *a;
     struct commit *c;
-    struct anneal_options opt;
     struct err e;
     uint64_t now_ms;
 };
@@ -56,11 +55,13 @@ static void settle(struct bench *b)
 
 static void bench_init(struct bench *b, uint32_t cone_large)
 {
-    *b = (struct bench){.opt.cone_large = cone_large, .now_ms = 1000};
+    *b = (struct bench){.now_ms = 1000};
     store_open(&(struct store_options){0}, &b->store, &b->e);
-    b->a = anneal_new(&b->opt);
+    b->a = anneal_new();
     b->c = commit_new(b->a, 0, 0);
     commit_set_slice(b->c, 2);
+    if (cone_large)
+        feed(b, (struct event){.kind = EVENT_SETTINGS_SET, .settings.cone_large = cone_large});
     feed_note(b, (struct event){.kind = EVENT_TENANT_ADD, .id = 1},
               &(struct commit_note){.fixed = &(struct row_tenant){.name = str_of("acme")}});
     for (uint32_t op = 1; op <= 2; op++)
@@ -175,7 +176,7 @@ static uint64_t restored(struct bench *b, uint64_t *ret_group)
     struct commit *c = NULL;
     struct row_meta meta = {0};
     uint64_t digest = 0;
-    if (restore_engine(s, &b->opt, &a, &c, &meta, &b->e) >= 0) {
+    if (restore_engine(s, &a, &c, &meta, &b->e) >= 0) {
         digest = anneal_digest(a);
         *ret_group = meta.group_no;
         is_int(commit_open_group(c), meta.group_no + 1, "a restart goes on with the next group");
@@ -198,7 +199,7 @@ static void restart(struct bench *b)
     b->store = s;
     b->a = NULL;
     b->c = NULL;
-    if (restore_engine(s, &b->opt, &b->a, &b->c, &meta, &b->e) < 0)
+    if (restore_engine(s, &b->a, &b->c, &meta, &b->e) < 0)
         ok(false, "restart: %s", b->e.text);
     commit_set_slice(b->c, 2);
 }

@@ -195,7 +195,7 @@ __attribute__((unused)) static void restarts(struct bench *b)
     struct err e;
     rig_settle(&b->g);
     rig_end(&b->g);
-    if (!ok(verify_store(path, &b->g.opts, &events, &e) >= 0, "what is stored is sound"))
+    if (!ok(verify_store(path, &events, &e) >= 0, "what is stored is sound"))
         printf("#   %s\n", e.text);
     rig_start(&b->g);
     hello(b);

@@ -181,7 +181,7 @@ static void test_crash_between_slices(void)
         both[came] = true;
         ok((found == after) == came, "crash after %zu of %zu: %s", n, slices,
            came ? "it happened" : "it did not");
-        restore_replay(b.store, (struct str){"", 0}, 0, &b.opt, &replayed, &b.e);
+        restore_replay(b.store, (struct str){"", 0}, 0, &replayed, &b.e);
         ok(replayed == found, "crash after %zu: the journal agrees", n);
         group_free(g);
         restart(&b);

@@ -150,20 +150,55 @@ static void test_restart_and_replay(void)
     settle(&b);
     ok(restored(&b, &group) == anneal_digest(b.a), "what is stored is what was in memory");
     is_int(group, 2, "two groups");
-    is_int(restore_replay(b.store, (struct str){"", 0}, 0, &b.opt, &digest, &b.e), 0,
+    is_int(restore_replay(b.store, (struct str){"", 0}, 0, &digest, &b.e), 0,
            "replay from nothing");
     ok(digest == anneal_digest(b.a), "gives the same");
-    is_int(restore_replay(b.store, buf_str(&checkpoint), from, &b.opt, &digest, &b.e), 0,
+    is_int(restore_replay(b.store, buf_str(&checkpoint), from, &digest, &b.e), 0,
            "replay from a checkpoint");
     ok(digest == anneal_digest(b.a), "too");
-    is_int(restore_replay(b.store, (struct str){"\377\377", 2}, 0, &b.opt, &digest, &b.e),
-           -ERR_CORRUPT, "a damaged checkpoint is refused");
+    is_int(restore_replay(b.store, (struct str){"\377\377", 2}, 0, &digest, &b.e), -ERR_CORRUPT,
+           "a damaged checkpoint is refused");
     answer(&b, 3, OUTCOME_OK);
     ok(restored(&b, &group) != anneal_digest(b.a), "an open group is not stored");
     uint32_t dropped;
     store_trim(b.store, ROWS_PLAN, 0, UINT64_MAX >> 1, 0, &dropped, &b.e);
-    is_int(restore_replay(b.store, (struct str){"", 0}, 0, &b.opt, &digest, &b.e), -ERR_CORRUPT,
+    is_int(restore_replay(b.store, (struct str){"", 0}, 0, &digest, &b.e), -ERR_CORRUPT,
            "a plan that is missing is told");
+    bench_done(&b);
+}
+
+/* What the engine ran with when is part of what happened. */
+static void test_settings_in_the_middle(void)
+{
+    struct bench b;
+    uint64_t group = 0, digest = 0;
+    struct node_view v = {0};
+    struct engine_settings s = {0};
+    bench_init(&b, 0);
+    plant(&b);
+    for (int i = 0; i < 4; i++, b.now_ms += 6000)
+        feed(&b, (struct event){.kind = EVENT_NODE_SILENT, .id = 1});
+    feed(&b, (struct event){.kind = EVENT_SETTINGS_SET, .settings.dead_after_ms = 5000});
+    SCOPED_BUF(checkpoint);
+    anneal_save(b.a, &checkpoint);
+    uint64_t from = commit_seq(b.c);
+    settle(&b);
+    is_int(stored(&b, ROWS_SETTINGS), 1, "they have a row");
+    feed(&b, (struct event){.kind = EVENT_NODE_SILENT, .id = 1});
+    anneal_node(b.a, 1, &v);
+    is_int(v.alive, ALIVE_DEAD, "a node dies by them");
+    feed(&b, (struct event){.kind = EVENT_SETTINGS_SET, .settings.dead_after_ms = 90000});
+    settle(&b);
+    is_int(stored(&b, ROWS_SETTINGS), 1, "which is rewritten");
+    ok(restored(&b, &group) == anneal_digest(b.a), "a restart reads it");
+    is_int(restore_replay(b.store, (struct str){"", 0}, 0, &digest, &b.e), 0,
+           "replay from nothing");
+    ok(digest == anneal_digest(b.a), "meets each where it was");
+    is_int(restore_replay(b.store, buf_str(&checkpoint), from, &digest, &b.e), 0,
+           "replay from a checkpoint");
+    ok(digest == anneal_digest(b.a), "goes on with what it ran with then");
+    restart(&b);
+    ok(anneal_settings(b.a, &s) && s.dead_after_ms == 90000, "a restart goes on with the last");
     bench_done(&b);
 }
 
@@ -248,6 +283,7 @@ int main(void)
     test_what_is_journalled();
     test_journal_in_words();
     test_restart_and_replay();
+    test_settings_in_the_middle();
     test_rows_that_do_not_fit();
     test_attempts_in_the_order_of_their_starts();
     return tap_done();

@@ -58,7 +58,7 @@ static void save(struct anneal *a, struct event ev, uint64_t at_ms, struct buf *
 
 static void test_differences(void)
 {
-    struct anneal *a = anneal_new(NULL);
+    struct anneal *a = anneal_new();
     SCOPED_BUF(first);
     SCOPED_BUF(later);
     SCOPED_BUF(other);
