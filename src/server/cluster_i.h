@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "base/json.h"
+#include "server/cluster_state.h"
 #include "server/clusters.h"
 
 enum { /* what a service has been through at its target; what was initialized stays so */
@@ -82,7 +83,13 @@ int cluster_queue_next(struct server *s, uint32_t deployment, struct arena *mem,
 /* cluster_show.c: of the graph and of both sides, before it is dropped. */
 struct value *cluster_plan_value(struct cluster_work *w);
 struct value *cluster_difference_value(struct cluster_work *w);
-const char *cluster_state_name(const struct server *s, const struct cluster *c);
+/* cluster_missing.c: what it is, and what of it was never made. */
+struct cluster_sum cluster_sum_of(const struct server *s, const struct cluster *c);
+enum cluster_state cluster_state_now(const struct server *s, const struct cluster *c);
+bool cluster_made(const struct server *s, uint32_t noderole);
+/* Their names, "role@node", as a list. */
+struct value *cluster_missing_names(const struct server *s, struct arena *mem,
+                                    const struct cluster *c);
 struct value *view_cluster(struct server *s, struct arena *a, const struct cluster *c, bool full);
 
 #endif

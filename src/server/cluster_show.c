@@ -121,18 +121,6 @@ struct value *cluster_difference_value(struct cluster_work *w)
 
 /* --- a cluster --- */
 
-const char *cluster_state_name(const struct server *s, const struct cluster *c)
-{
-    struct operation_view v;
-    if (!anneal_operation(s->engine, c->operation, &v))
-        return "unknown";
-    if (v.state == OPERATION_RUNNING)
-        return c->verb == CLUSTER_DELETE ? "deleting" : "pending";
-    if (v.state == OPERATION_SUCCEEDED || v.state == OPERATION_TOLERATED)
-        return c->verb == CLUSTER_DELETE ? "deleting" : "active";
-    return c->verb == CLUSTER_CREATE || c->verb == CLUSTER_DELETE ? "incomplete" : "inconsistent";
-}
-
 /* What waits, by verb. */
 static struct value *waiting_value(struct arena *a, const struct cluster *c)
 {
@@ -153,7 +141,7 @@ struct value *view_cluster(struct server *s, struct arena *a, const struct clust
     struct err e;
     value_put_text(a, v, "name", view_deployment_name(s, c->deployment));
     value_put_int(a, v, "id", c->deployment);
-    value_put_text(a, v, "state", cluster_state_name(s, c));
+    value_put_text(a, v, "state", cluster_state_name(cluster_state_now(s, c)));
     value_put_text(a, v, "owner", c->owner);
     value_put_text(a, v, "last", cluster_verb_name(c->verb));
     value_put_int(a, v, "operation", c->operation);
@@ -186,6 +174,7 @@ struct value *view_cluster(struct server *s, struct arena *a, const struct clust
         value_set(a, v, "config", value_copy(a, value_get(spec, "config")));
         value_set(a, v, "nodes", nodes);
         value_set(a, v, "links", data_cluster_links(s, c->deployment, a));
+        value_set(a, v, "missing", cluster_missing_names(s, a, c));
     }
     cluster_look_done(&l);
     return v;

@@ -358,7 +358,8 @@ int server_cluster_list(struct server *s, const struct server_call *c, struct se
         return rc;
     const struct cluster *is;
     for (uint32_t at = 0; (is = cluster_next(s, at)); at = is->deployment)
-        if ((!state || !strcmp(state, cluster_state_name(s, is))) && page_wants(&p, is->deployment))
+        if ((!state || !strcmp(state, cluster_state_name(cluster_state_now(s, is)))) &&
+            page_wants(&p, is->deployment))
             page_add(&p, c, view_cluster(s, c->mem, is, false));
     page_end(&p, c, r);
     return 0;
