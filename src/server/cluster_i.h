@@ -23,12 +23,15 @@ struct work_cell { /* a role on a node */
     uint32_t noderole; /* that lives; 0: none */
     uint8_t target;    /* enum target that it has, then that it is to have */
     uint16_t done;     /* phases that it has been through */
+    bool missing;      /* it stays, and was never made */
 };
 struct work_node {
     const struct cluster_node *was;
     struct cluster_node *now; /* NULL: it goes */
     VEC(struct work_cell) cells;
     uint32_t machine; /* noderole; 0: none lives */
+    bool missing;     /* it stays, and was never made */
+    bool clears;      /* something of it may be there nevertheless */
 };
 struct work_steps {
     struct phase_steps at[PHASE_KIND_COUNT];
@@ -90,6 +93,13 @@ bool cluster_made(const struct server *s, uint32_t noderole);
 /* Their names, "role@node", as a list. */
 struct value *cluster_missing_names(const struct server *s, struct arena *mem,
                                     const struct cluster *c);
+/* When it is known what lives: what stays and was never made is found, and is finished by this
+ * operation, or refuses it.  ERR_CONFLICT names it. */
+int cluster_missing(struct cluster_work *w, struct err *e);
+/* Is the machine of a node that stays still to be made? */
+bool cluster_machine_missing(const struct cluster_work *w, const struct cluster_node *n);
+/* Of a cluster that was to be deleted and is still there nothing is to be had but its end. */
+int cluster_deleted_refuses(struct cluster_work *w, struct err *e);
 struct value *view_cluster(struct server *s, struct arena *a, const struct cluster *c, bool full);
 
 #endif

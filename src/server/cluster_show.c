@@ -90,6 +90,27 @@ struct value *cluster_plan_value(struct cluster_work *w)
     return v;
 }
 
+/* What is missing and is made besides: [{node, services}], with the machine's role where it is. */
+static struct value *finished_value(struct cluster_work *w)
+{
+    struct value *list = value_list(w->mem);
+    for (size_t i = 0; i < w->nodes.n; i++) {
+        const struct work_node *n = &w->nodes.at[i];
+        struct value *one = value_map(w->mem), *what = value_list(w->mem);
+        if (n->missing)
+            value_add(w->mem, what, value_str(w->mem, n->was->machine));
+        for (size_t k = 0; k < n->cells.n; k++)
+            if (n->cells.at[k].missing)
+                value_add(w->mem, what, value_str(w->mem, w->roles.at[n->cells.at[k].role].name));
+        if (!what->n)
+            continue;
+        value_set(w->mem, one, "node", value_str(w->mem, n->was->name));
+        value_set(w->mem, one, "services", what);
+        value_add(w->mem, list, one);
+    }
+    return list;
+}
+
 struct value *cluster_difference_value(struct cluster_work *w)
 {
     struct arena *mem = w->mem;
@@ -113,6 +134,7 @@ struct value *cluster_difference_value(struct cluster_work *w)
         value_add(mem, changed, one);
     }
     value_set(mem, v, "changed", changed);
+    value_set(mem, v, "finished", finished_value(w));
     value_put_bool(
         mem, v, "config",
         !value_equal(value_get(w->was.spec, "config"), value_get(w->now.spec, "config")));

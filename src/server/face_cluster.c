@@ -183,6 +183,8 @@ static int operate(struct server *s, const struct server_call *c, struct cluster
     uint32_t op = 0;
     int rc = cluster_work_begin(&w, s, c->mem, ask, e);
     if (rc >= 0)
+        rc = cluster_deleted_refuses(&w, e);
+    if (rc >= 0)
         rc = cluster_layout(&w, e);
     if (rc >= 0)
         rc = fields_read(&w, c, &said, e);
