@@ -31,6 +31,7 @@ static const char *const reaches[] = {REACHES(X)};
 static const char *const classes[] = {CLASSES(X)};
 static const char *const targets[] = {TARGETS(X)};
 static const char *const snapshot_states[] = {SNAPSHOT_STATES(X)};
+static const char *const cluster_states[] = {CLUSTER_STATES(X)};
 static const char *const resource_states[] = {RESOURCE_STATES(X)};
 static const char *const sight_kinds[] = {SIGHT_KINDS(X)};
 static const char *const reasons[] = {REASONS(X)};
@@ -61,6 +62,7 @@ static const struct enum_component enum_components[] = {
     {"Class", WORDS(classes)},
     {"Target", WORDS(targets)},
     {"SnapshotState", WORDS(snapshot_states)},
+    {"ClusterState", WORDS(cluster_states)},
     {"ResourceState", WORDS(resource_states)},
     {"DataLayerKind", WORDS(sight_kinds)},
     {"Reason", WORDS(reasons)},

@@ -31,6 +31,7 @@ static const struct field cluster_sheet[] = {
     {"provider", "provider", SHOW_TEXT, 0},
     {"services", "services", SHOW_LIST, 0},
     {"nodes", "size", SHOW_TEXT, 0},
+    {"missing", "missing", SHOW_LIST, 0},
     {"revision", "revision", SHOW_TEXT, 0},
     {"last", "last", SHOW_TEXT, 0},
     {"operation", "operation", SHOW_TEXT, 0},

@@ -90,6 +90,11 @@ int cmd_operation_show(struct cli *c, struct err *e)
         return rc;
     struct look look = cli_look(c, false);
     progress_draw(&b, &look, 24, &p, c->env->wall_ms(c->env->arg));
+    if (op.outcome.known) {
+        buf_puts(&b, "  ");
+        progress_outcome_put(&b, &op.outcome);
+        buf_putc(&b, '\n');
+    }
     buf_putc(&b, '\n');
     cli_put(c, &b);
     cli_print_sheet(c, v, operation_sheet, "id");

@@ -29,6 +29,23 @@ static int64_t time_at(const struct value *v, const char *key)
     return time_parse(value_as_text(value_get(v, key), ""));
 }
 
+static struct progress_outcome outcome_read(struct arena *mem, const struct value *v)
+{
+    const struct value *list = value_get(v, "failures");
+    const struct value *first = value_is(list, VALUE_LIST) && list->n ? &list->items[0] : NULL;
+    const char *node = value_as_text(value_get(first, "node"), "");
+    return (struct progress_outcome){
+        .known = value_is(v, VALUE_MAP),
+        .done = number_at(v, "done", 0),
+        .failed = number_at(v, "failed", 0),
+        .never_ran = number_at(v, "never_ran", 0),
+        .undone = number_at(v, "undone", 0),
+        .what = first ? arena_printf(mem, "%s%s%s", value_as_text(value_get(first, "name"), "?"),
+                                     *node ? " on " : "", node)
+                      : "",
+    };
+}
+
 struct progress_op progress_op_read(struct arena *mem, const struct value *v)
 {
     const struct value *p = value_get(v, "progress");
@@ -51,6 +68,7 @@ struct progress_op progress_op_read(struct arena *mem, const struct value *v)
         .created_ms = time_at(v, "created_at"),
         .ended_ms = time_at(v, "ended_at"),
         .held = value_as_bool(value_get(v, "held"), false),
+        .outcome = outcome_read(mem, value_get(v, "outcome")),
     };
 }
 
@@ -215,6 +233,23 @@ void progress_line(struct buf *b, const struct progress_op *op)
         buf_printf(b, ", %lld failed", (long long)op->failed);
 }
 
+/* What failed, and what never ran; the undo is no progress. */
+void progress_outcome_put(struct buf *b, const struct progress_outcome *o)
+{
+    int64_t total = o->done + o->failed + o->never_ran;
+    buf_printf(b, "%lld of %s done", (long long)o->done, text_count((uint64_t)total, "task").s);
+    if (o->failed)
+        buf_printf(b, ", %lld failed", (long long)o->failed);
+    if (*o->what && o->failed > 1)
+        buf_printf(b, " (%s, and %lld more)", o->what, (long long)(o->failed - 1));
+    else if (*o->what)
+        buf_printf(b, " (%s)", o->what);
+    if (o->never_ran)
+        buf_printf(b, ", %lld never ran", (long long)o->never_ran);
+    if (o->undone)
+        buf_printf(b, ", %lld undone", (long long)o->undone);
+}
+
 void progress_summary(struct buf *b, const struct progress_op *op)
 {
     bool well = !strcmp(op->state, "succeeded");
@@ -223,6 +258,11 @@ void progress_summary(struct buf *b, const struct progress_op *op)
         char took[16];
         text_duration_show((uint64_t)(op->ended_ms - op->created_ms), took);
         buf_printf(b, " %s %s", well ? "in" : "after", took);
+    }
+    if (op->outcome.known) {
+        buf_puts(b, ": ");
+        progress_outcome_put(b, &op->outcome);
+        return;
     }
     if (well)
         buf_printf(b, ": %s", text_count((uint64_t)op->total, "task").s);

@@ -10,6 +10,11 @@
 #include "base/value.h"
 #include "cli/term_i.h"
 
+struct progress_outcome { /* of one that did not end well: tasks that do something */
+    bool known;
+    int64_t done, failed, never_ran, undone;
+    const char *what; /* the first that failed, "create on n1"; "": none is named */
+};
 struct progress_op {
     int64_t id;
     const char *kind, *title, *state;
@@ -18,6 +23,7 @@ struct progress_op {
     int64_t eta_ms;               /* -1: not known */
     int64_t created_ms, ended_ms; /* -1: not known, not yet */
     bool held;
+    struct progress_outcome outcome;
 };
 struct progress_task {
     int64_t id, operation, attempt;
@@ -41,8 +47,11 @@ void progress_draw(struct buf *b, const struct look *look, int lines, const stru
                    int64_t now_ms);
 /* One operation as one line without colour or bar, for logs. */
 void progress_line(struct buf *b, const struct progress_op *op);
-/* "operation 14 failed after 3m12s: 104 of 200 tasks done, 2 failed" */
+/* "operation 14 failed after 3m12s: 104 of 200 tasks done, 2 failed (create on n1, and 1 more), 94
+ * never ran" */
 void progress_summary(struct buf *b, const struct progress_op *op);
+/* The part of it behind the colon. */
+void progress_outcome_put(struct buf *b, const struct progress_outcome *o);
 
 struct painter {
     int drawn;   /* lines of the frame on the screen, the cursor below them */

@@ -7,8 +7,7 @@
 
 /* One argument a line reads better than filled lines. */
 /* clang-format off */
-/* As the schema ClusterState of the API has them; tests/unit/cli/test_cluster.c compares. */
-static const char cluster_states[] = "pending|active|incomplete|inconsistent|deleting|unknown";
+static const char cluster_states[] = CLUSTER_STATES(WORD_TEXT);
 
 #define OPERATE_ROUTE   "POST /v1/clusters/{cluster}/{verb}"
 #define DESTROY_ROUTES  "GET /v1/clusters/{cluster}, " OPERATE_ROUTE
@@ -50,8 +49,9 @@ static const char cluster_states[] = "pending|active|incomplete|inconsistent|del
     {"cluster", "list", "list clusters", cmd_cluster_list, S, \
      .routes = "GET /v1/clusters", \
      .opts = OPTS(PICK("state", "STATE", cluster_states, "only clusters in this state"), LIMIT), \
-     .about = "pending: something is being done with it; active: the last of that went well; " \
-              "incomplete: making or deleting it failed; inconsistent: something else did.", \
+     .about = "pending: something is under way; active: all of it is where it is wanted; " \
+              "incomplete: something of it was never made, or would not go; inconsistent: " \
+              "something that was there is not as it should be.", \
      .examples = "anneal cluster list --state inconsistent"}, \
     {"cluster", "show", "show one cluster with its nodes", cmd_cluster_show, S, \
      .routes = "GET /v1/clusters/{cluster}", \

@@ -23,6 +23,7 @@ static const char *const reach_names[] = {REACHES(PAIR_TEXT)};
 static const char *const class_names[] = {CLASSES(PAIR_TEXT)};
 static const char *const target_names[] = {TARGETS(PAIR_TEXT)};
 static const char *const snapshot_state_names[] = {SNAPSHOT_STATES(PAIR_TEXT)};
+static const char *const cluster_state_names[] = {CLUSTER_STATES(PAIR_TEXT)};
 static const char *const resource_state_names[] = {RESOURCE_STATES(PAIR_TEXT)};
 static const char *const reason_names[] = {REASONS(PAIR_TEXT)};
 #undef ID_TEXT
@@ -54,6 +55,7 @@ NAME_OF(reach_name, enum reach, reach_names, REACH_COUNT)
 NAME_OF(start_class_name, enum start_class, class_names, CLASS_COUNT)
 NAME_OF(target_name, enum target, target_names, TARGET_COUNT)
 NAME_OF(snapshot_state_name, enum snapshot_state, snapshot_state_names, SNAPSHOT_STATE_COUNT)
+NAME_OF(cluster_state_name, enum cluster_state, cluster_state_names, CLUSTER_STATE_COUNT)
 NAME_OF(resource_state_name, enum resource_state, resource_state_names, RESOURCE_STATE_COUNT)
 NAME_OF(reason_name, enum reason, reason_names, REASON_COUNT)
 

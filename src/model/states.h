@@ -95,6 +95,13 @@
     X(COMMITTED, "committed")                                                                      \
     X(ARCHIVED, "archived")                                                                        \
     X(RECALLED, "recalled")
+/* Of a cluster: never stored, derived from what its noderoles are (server/cluster_state.h). */
+#define CLUSTER_STATES(X)                                                                          \
+    X(PENDING, "pending")           /* something is under way, and nothing stands in its way */    \
+    X(ACTIVE, "active")             /* all of it is where it is wanted */                          \
+    X(INCOMPLETE, "incomplete")     /* something was never made, or would not go */                \
+    X(INCONSISTENT, "inconsistent") /* all was there once; something is not as it should be */     \
+    X(DELETING, "deleting")         /* nothing of it is wanted any more */
 /* A version of a plugin's resource; what may happen to it is plugin/plugin_versions.h. */
 #define RESOURCE_STATES(X)                                                                         \
     X(INACTIVE, "inactive")                                                                        \
@@ -212,6 +219,12 @@ enum snapshot_state {
 #undef X
         SNAPSHOT_STATE_COUNT
 };
+enum cluster_state {
+#define X(id, text) CLUSTER_STATE_##id,
+    CLUSTER_STATES(X)
+#undef X
+        CLUSTER_STATE_COUNT
+};
 enum resource_state {
 #define X(id, text) RESOURCE_##id,
     RESOURCE_STATES(X)
@@ -237,6 +250,7 @@ const char *reach_name(enum reach r);
 const char *start_class_name(enum start_class c);
 const char *target_name(enum target t);
 const char *snapshot_state_name(enum snapshot_state s);
+const char *cluster_state_name(enum cluster_state s);
 const char *resource_state_name(enum resource_state s);
 const char *reason_name(enum reason r);
 /* -1 if there is no such name. */

@@ -125,6 +125,13 @@ static void spot_fill(struct phase_spots *s, const struct phase_spot *sp)
     const struct phase_kindred *before = NULL; /* in the chain */
     bool before_kept = false;
     uint32_t at = sp->first, before_at = 0, span = 0;
+    if (sp->lead) {
+        before = phase_spot_kindred(s, sp, PHASE_DELETE);
+        before_kept = true;
+        before_at = at;
+        phase_fill(s, sp, at, before, (struct refs){0}, RULE_ONCE, 0);
+        at += sp->lead;
+    }
     for (uint32_t left = sp->chain; left;) {
         enum phase_kind kind = phase_spot_next(sp, &left);
         const struct phase_kindred *k = phase_spot_kindred(s, sp, kind);
@@ -164,9 +171,8 @@ static void joins_fill(struct phase_spots *s)
     for (uint32_t j = 0; j < g->n_joins; j++) {
         const struct phase_join *join = &g->joins[j];
         uint32_t v = g->n_tasks + j;
-        struct str service = join->service == PHASE_NIL
-                                 ? str_of("machines")
-                                 : g->cluster->services[join->service].name;
+        struct str service = join->service == PHASE_NIL ? str_of("machines")
+                                                        : g->cluster->services[join->service].name;
         const char *name = arena_printf(
             &s->l->mem, "join:%s%s:%.*s", join->before ? "before:" : "",
             join->kind == PHASE_JOIN ? "turn" : phase_kind_name((enum phase_kind)join->kind),
@@ -218,7 +224,7 @@ static void kept_weights(struct phase_spots *s, const struct phase_spot *sp)
 {
     struct plan_task *tasks = s->l->plan->tasks;
     enum phase_kind kinds[PHASE_KIND_COUNT];
-    uint32_t n = 0, at = sp->first, behind = s->frame.behind;
+    uint32_t n = 0, at = sp->first + sp->lead, behind = s->frame.behind;
     if (sp->chain == sp->phases)
         return;
     for (uint32_t left = sp->chain; left;) {
@@ -235,6 +241,8 @@ static void kept_weights(struct phase_spots *s, const struct phase_spot *sp)
         }
         behind = heaviest;
     }
+    for (uint32_t t = 0; t < sp->lead; t++)
+        tasks[sp->first + t].weight = behind + sp->lead - t;
 }
 
 /* --- from end to end --- */

@@ -55,7 +55,9 @@ struct phase_place {   /* a service on a node, or a machine */
     uint16_t kept;     /* phases whose tasks it is to have besides; done before: rule keep */
     uint16_t once;     /* phases that belong to this occasion only: rule once */
     bool undoes;       /* in front of all it has the tasks of delete, with rule undo */
-    uint8_t flags;     /* plan_noderole.flags */
+    bool clears;   /* and those of delete in front of these, once: a run that these tasks replace
+                      may have left something, which nobody would undo any more */
+    uint8_t flags; /* plan_noderole.flags */
     /* Of one that is new: */
     struct str role;
     uint32_t cohort;         /* above its machine's, and those of its parents */

@@ -63,6 +63,7 @@ struct phase_spot {
     uint32_t ref;           /* id, or PLAN_NEW | index */
     uint32_t vertex;        /* of its first phase in the graph; the others follow it */
     uint32_t first, n;      /* tasks */
+    uint32_t lead;          /* of these: the first, which clear what was left, before its chain */
     uint16_t phases;        /* in the graph */
     uint16_t chain;         /* with those that are kept */
     bool planned;           /* it is in the plan */

@@ -89,8 +89,11 @@ static int spot_count(struct phase_spots *s, struct phase_spot *sp)
             return -(int)s->l->e->code;
         if (sp->phases >> kind & 1)
             s->kin[phase_spot_vertex(s, sp, kind)] = k;
+        if (sp->undoes && sp->place->clears && kind == PHASE_DELETE)
+            sp->lead = k->n;
         sp->n += k->n;
     }
+    sp->n += sp->lead;
     sp->n += phase_spot_wants(s, sp);
     if (sp->n > PLAN_MOST_TASKS)
         return err_set(s->l->e, ERR_LIMIT, "a noderole would have %u tasks, more than %d", sp->n,
@@ -260,7 +263,7 @@ static void tasks_place(struct phase_spots *s)
     const struct phase_graph *g = s->l->g;
     for (uint32_t i = 0; i < s->n; i++) {
         const struct phase_spot *sp = &s->at[i];
-        uint32_t at = sp->first;
+        uint32_t at = sp->first + sp->lead;
         for (uint32_t left = sp->chain; left;) {
             enum phase_kind kind = phase_spot_next(sp, &left);
             const struct phase_kindred *k = phase_spot_kindred(s, sp, kind);

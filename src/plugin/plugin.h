@@ -159,6 +159,10 @@ struct plugin_split {
 };
 struct plugin_split plugin_fields_split(struct arena *mem, const struct plugin_type *t,
                                         bool by_admin, const struct value *given);
+/* May a request say it?  Else it is an admin's alone. */
+bool plugin_field_is_asked(const struct plugin_field *f);
+/* Has it a value, or a default? */
+bool plugin_field_is_known(const struct plugin_type *t, const struct value *has, struct str name);
 /* Values of the fields there are: types, options, lengths of secrets.  Null takes a value away and
  * is always right.  Errors are at /fields/NAME. */
 int plugin_fields_check(const struct plugin_type *t, const struct value *given, struct err *e);

@@ -2,6 +2,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plugin/plugin.h"
 
+bool plugin_field_is_asked(const struct plugin_field *f)
+{
+    return !f->by_admin || f->may_override;
+}
+
 struct plugin_split plugin_fields_split(struct arena *mem, const struct plugin_type *t,
                                         bool by_admin, const struct value *given)
 {
@@ -10,7 +15,7 @@ struct plugin_split plugin_fields_split(struct arena *mem, const struct plugin_t
         const struct member *m = &given->members[i];
         struct str name = {m->key, m->key_n};
         const struct plugin_field *f = plugin_field_get(t, name);
-        bool counts = f && (by_admin ? f->by_admin : !f->by_admin || f->may_override);
+        bool counts = f && (by_admin ? f->by_admin : plugin_field_is_asked(f));
         if (!counts)
             value_add(mem, dropped, value_str(mem, name));
         else
@@ -98,7 +103,7 @@ static bool is_said(const struct value *v)
     return v && v->kind != VALUE_NULL && !(v->kind == VALUE_STRING && !v->n);
 }
 
-static bool is_known(const struct plugin_type *t, const struct value *has, struct str name)
+bool plugin_field_is_known(const struct plugin_type *t, const struct value *has, struct str name)
 {
     const struct plugin_field *f = plugin_field_get(t, name);
     return is_said(value_get_str(has, name)) || (f && is_said(f->otherwise));
@@ -114,7 +119,7 @@ static bool sets_whole(const struct plugin_type *t, int admin, const struct valu
         buf_puts(missing, i ? ", or " : was ? "; and " : "");
         size_t start = missing->len;
         for (uint32_t k = 0; k < set->n; k++)
-            if (!is_known(t, has, set->at[k]))
+            if (!plugin_field_is_known(t, has, set->at[k]))
                 buf_printf(missing, "%s%s", missing->len > start ? " and " : "", set->at[k].s);
         if (missing->len == start) {
             missing->len = was;

@@ -35,6 +35,7 @@ static bool has_nodes(const struct server *s, uint32_t deployment)
     return false;
 }
 
+/* Has its last operation ended, and well? */
 static bool is_over(const struct server *s, const struct cluster *c, bool *ret_well)
 {
     struct operation_view v;
@@ -84,7 +85,8 @@ void cluster_beat(struct server *s)
     for (uint32_t at = 0; (c = cluster_next(s, at));) {
         bool well, over = is_over(s, c, &well);
         at = c->deployment;
-        if (c->verb == CLUSTER_DELETE && over && well && !has_nodes(s, at))
+        if (c->verb == CLUSTER_DELETE && over && !has_nodes(s, at) &&
+            cluster_state_now(s, c) == CLUSTER_STATE_DELETING)
             end(s, &call, at);
         else if (c->verb != CLUSTER_DELETE && over && c->lease_ms && c->lease_ms <= now)
             lease_over(s, &call, at);

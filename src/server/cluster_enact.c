@@ -199,6 +199,27 @@ static int entries_bind(struct cluster_work *w, struct draft *d, struct u64map *
     return rc;
 }
 
+/* What a machine that was never made is to be is what it would be now: what was wrong with it may
+ * be mended. */
+static int machines_renew(struct cluster_work *w, struct draft *d, struct err *e)
+{
+    struct server *s = w->server;
+    int rc = 0;
+    for (size_t i = 0; i < w->now.nodes.n && rc >= 0; i++) {
+        const struct cluster_node *n = &w->now.nodes.at[i];
+        struct snapshot_entry t = {0};
+        SCOPED_BUF(text);
+        if (!cluster_machine_missing(w, n))
+            continue;
+        uint64_t key = snapshot_key(desire_role_find(s->desire, n->machine), n->id);
+        json_write_canonical(&text, cluster_machine_data(w, n));
+        if ((rc = snapshot_find_key(w->mem, d->map, key, &t, e)) >= 0 &&
+            (rc = desire_doc(s->desire, buf_str(&text), &t.user, e)) >= 0)
+            rc = desire_draft_put(s->desire, &d->map, key, &t, e);
+    }
+    return rc < 0 ? rc : 0;
+}
+
 static int draft_fill(struct cluster_work *w, struct draft *d, struct err *e)
 {
     struct u64map was_at = {0}, now_at = {0};
@@ -211,6 +232,8 @@ static int draft_fill(struct cluster_work *w, struct draft *d, struct err *e)
         rc = entries_drop(w, d, &now_at, e);
     if (rc >= 0)
         rc = entries_bind(w, d, &was_at, e);
+    if (rc >= 0)
+        rc = machines_renew(w, d, e);
     u64map_done(&was_at);
     u64map_done(&now_at);
     return rc;

@@ -6,6 +6,7 @@
 
 #include "base/digest.h"
 #include "base/json.h"
+#include "server/cluster_state.h"
 #include "server/clusters.h"
 
 enum { /* what a service has been through at its target; what was initialized stays so */
@@ -22,12 +23,15 @@ struct work_cell { /* a role on a node */
     uint32_t noderole; /* that lives; 0: none */
     uint8_t target;    /* enum target that it has, then that it is to have */
     uint16_t done;     /* phases that it has been through */
+    bool missing;      /* it stays, and was never made */
 };
 struct work_node {
     const struct cluster_node *was;
     struct cluster_node *now; /* NULL: it goes */
     VEC(struct work_cell) cells;
     uint32_t machine; /* noderole; 0: none lives */
+    bool missing;     /* it stays, and was never made */
+    bool clears;      /* something of it may be there nevertheless */
 };
 struct work_steps {
     struct phase_steps at[PHASE_KIND_COUNT];
@@ -82,7 +86,20 @@ int cluster_queue_next(struct server *s, uint32_t deployment, struct arena *mem,
 /* cluster_show.c: of the graph and of both sides, before it is dropped. */
 struct value *cluster_plan_value(struct cluster_work *w);
 struct value *cluster_difference_value(struct cluster_work *w);
-const char *cluster_state_name(const struct server *s, const struct cluster *c);
+/* cluster_missing.c: what it is, and what of it was never made. */
+struct cluster_sum cluster_sum_of(const struct server *s, const struct cluster *c);
+enum cluster_state cluster_state_now(const struct server *s, const struct cluster *c);
+bool cluster_made(const struct server *s, uint32_t noderole);
+/* Their names, "role@node", as a list. */
+struct value *cluster_missing_names(const struct server *s, struct arena *mem,
+                                    const struct cluster *c);
+/* When it is known what lives: what stays and was never made is found, and is finished by this
+ * operation, or refuses it.  ERR_CONFLICT names it. */
+int cluster_missing(struct cluster_work *w, struct err *e);
+/* Is the machine of a node that stays still to be made? */
+bool cluster_machine_missing(const struct cluster_work *w, const struct cluster_node *n);
+/* Of a cluster that was to be deleted and is still there nothing is to be had but its end. */
+int cluster_deleted_refuses(struct cluster_work *w, struct err *e);
 struct value *view_cluster(struct server *s, struct arena *a, const struct cluster *c, bool full);
 
 #endif

@@ -2,7 +2,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/cluster_i.h"
 
-enum { MADE = PHASE_F_CREATE | PHASE_F_CONFIRM | PHASE_F_BOOTSTRAP };
+enum { MACHINE_UP = PHASE_F_CREATE | PHASE_F_CONFIRM | PHASE_F_BOOTSTRAP };
 
 static int steps_of(void *ctx, uint32_t service, enum phase_kind phase, uint32_t variant,
                     struct phase_steps *ret, struct err *e)
@@ -134,16 +134,18 @@ static int place_machine(struct cluster_work *w, size_t node, struct phase_place
 {
     const struct work_node *n = &w->nodes.at[node];
     uint16_t has = phase_provider_has(w->provider);
-    *p = (struct phase_place){.noderole = n->machine,
-                              .removed = n->was && !n->now,
-                              .absent = n->was && !n->machine,
-                              .reason = REASON_OPERATION,
-                              .kept = n->machine ? (uint16_t)(MADE & has & ~w->work.machine[node])
-                                                 : 0,
-                              .undoes = has & PHASE_F_DELETE,
-                              .role = w->machine_role->name,
-                              .flags = planner_role_flags(w->machine_role)};
-    if (n->machine || p->absent)
+    *p = (struct phase_place){
+        .noderole = n->machine,
+        .removed = n->was && !n->now,
+        .absent = n->was && !n->machine,
+        .reason = REASON_OPERATION,
+        .kept = n->machine ? (uint16_t)(MACHINE_UP & has & ~w->work.machine[node]) : 0,
+        .undoes = has & PHASE_F_DELETE,
+        .clears = n->clears,
+        .role = w->machine_role->name,
+        .flags = planner_role_flags(w->machine_role)};
+    p->other_data = n->missing;
+    if ((n->machine && !n->missing) || p->absent)
         return 0;
     return place_data(w, w->machine_role, cluster_machine_data(w, n->now), p, e);
 }

@@ -90,6 +90,27 @@ struct value *cluster_plan_value(struct cluster_work *w)
     return v;
 }
 
+/* What is missing and is made besides: [{node, services}], with the machine's role where it is. */
+static struct value *finished_value(struct cluster_work *w)
+{
+    struct value *list = value_list(w->mem);
+    for (size_t i = 0; i < w->nodes.n; i++) {
+        const struct work_node *n = &w->nodes.at[i];
+        struct value *one = value_map(w->mem), *what = value_list(w->mem);
+        if (n->missing)
+            value_add(w->mem, what, value_str(w->mem, n->was->machine));
+        for (size_t k = 0; k < n->cells.n; k++)
+            if (n->cells.at[k].missing)
+                value_add(w->mem, what, value_str(w->mem, w->roles.at[n->cells.at[k].role].name));
+        if (!what->n)
+            continue;
+        value_set(w->mem, one, "node", value_str(w->mem, n->was->name));
+        value_set(w->mem, one, "services", what);
+        value_add(w->mem, list, one);
+    }
+    return list;
+}
+
 struct value *cluster_difference_value(struct cluster_work *w)
 {
     struct arena *mem = w->mem;
@@ -113,6 +134,7 @@ struct value *cluster_difference_value(struct cluster_work *w)
         value_add(mem, changed, one);
     }
     value_set(mem, v, "changed", changed);
+    value_set(mem, v, "finished", finished_value(w));
     value_put_bool(
         mem, v, "config",
         !value_equal(value_get(w->was.spec, "config"), value_get(w->now.spec, "config")));
@@ -120,18 +142,6 @@ struct value *cluster_difference_value(struct cluster_work *w)
 }
 
 /* --- a cluster --- */
-
-const char *cluster_state_name(const struct server *s, const struct cluster *c)
-{
-    struct operation_view v;
-    if (!anneal_operation(s->engine, c->operation, &v))
-        return "unknown";
-    if (v.state == OPERATION_RUNNING)
-        return c->verb == CLUSTER_DELETE ? "deleting" : "pending";
-    if (v.state == OPERATION_SUCCEEDED || v.state == OPERATION_TOLERATED)
-        return c->verb == CLUSTER_DELETE ? "deleting" : "active";
-    return c->verb == CLUSTER_CREATE || c->verb == CLUSTER_DELETE ? "incomplete" : "inconsistent";
-}
 
 /* What waits, by verb. */
 static struct value *waiting_value(struct arena *a, const struct cluster *c)
@@ -153,7 +163,7 @@ struct value *view_cluster(struct server *s, struct arena *a, const struct clust
     struct err e;
     value_put_text(a, v, "name", view_deployment_name(s, c->deployment));
     value_put_int(a, v, "id", c->deployment);
-    value_put_text(a, v, "state", cluster_state_name(s, c));
+    value_put_text(a, v, "state", cluster_state_name(cluster_state_now(s, c)));
     value_put_text(a, v, "owner", c->owner);
     value_put_text(a, v, "last", cluster_verb_name(c->verb));
     value_put_int(a, v, "operation", c->operation);
@@ -186,6 +196,7 @@ struct value *view_cluster(struct server *s, struct arena *a, const struct clust
         value_set(a, v, "config", value_copy(a, value_get(spec, "config")));
         value_set(a, v, "nodes", nodes);
         value_set(a, v, "links", data_cluster_links(s, c->deployment, a));
+        value_set(a, v, "missing", cluster_missing_names(s, a, c));
     }
     cluster_look_done(&l);
     return v;

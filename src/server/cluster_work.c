@@ -129,6 +129,8 @@ static void nodes_make(struct cluster_work *w)
     w->phase_nodes = arena_new(w->mem, struct phase_node, w->nodes.n);
     for (size_t i = 0; i < w->nodes.n; i++) {
         const struct work_node *n = &w->nodes.at[i];
+        /* A machine that never was is as one that is dead: nothing is taken down on it. */
+        bool never = !n->now && cluster_machine_missing(w, n->was);
         uint32_t *services = arena_new(w->mem, uint32_t, n->cells.n);
         for (size_t k = 0; k < n->cells.n; k++)
             services[k] = n->cells.at[k].role;
@@ -139,7 +141,7 @@ static void nodes_make(struct cluster_work *w)
             .services = services,
             .n_services = (uint32_t)n->cells.n,
             .machine = machine,
-            .dead = is_dead(w->server, n->was ? n->was->id : 0)};
+            .dead = never || is_dead(w->server, n->was ? n->was->id : 0)};
     }
     w->cluster = (struct phase_cluster){w->services, (uint32_t)w->roles.n, w->phase_nodes,
                                         (uint32_t)w->nodes.n};
@@ -397,7 +399,9 @@ static void cells_settle(struct cluster_work *w)
             if (!(*cell & PHASE_F_SERVICE))
                 continue;
             uint16_t whole = (c->target == TARGET_STOPPED ? CLUSTER_DOWN : CLUSTER_UP) & has;
-            if (c->noderole)
+            if (c->missing)
+                *cell = (uint16_t)(whole & ~c->done & ~PHASE_F_STOP);
+            else if (c->noderole)
                 *cell |= (uint16_t)(whole & ~c->done & ~PHASE_F_STOP);
             if (c->target == TARGET_STOPPED && verb != CLUSTER_STOP && !(c->done & PHASE_F_STOP))
                 *cell |= has & PHASE_F_STOP;
@@ -429,6 +433,8 @@ int cluster_graph(struct cluster_work *w, struct err *e)
         (rc = steps_make(w, e)) < 0 || (rc = fill_table(w, e)) < 0)
         return rc;
     cells_find(w);
+    if ((rc = cluster_missing(w, e)) < 0)
+        return rc;
     cells_settle(w);
     w->work.established = wants_addresses(w->now.spec);
     return phase_graph_make(&w->cluster, w->deps, &w->work, &w->graph, e);

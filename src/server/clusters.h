@@ -7,7 +7,9 @@
  * lease, numbers of nodes, the last operation.
  *
  *   clusters.c         who there is: rows and memory
- *   cluster_look.c     what one is: its document, its nodes and what is on them
+ *   cluster_look.c     what one is wanted to be: its document, its nodes and what is on them
+ *   cluster_state.c    what one is: from what its noderoles are
+ *   cluster_missing.c  what of one was never made
  *   cluster_layout.c   what it is to be: asked of the solver
  *   cluster_work.c     what that takes: phases
  *   cluster_place.c    and the plan

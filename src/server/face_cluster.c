@@ -183,6 +183,8 @@ static int operate(struct server *s, const struct server_call *c, struct cluster
     uint32_t op = 0;
     int rc = cluster_work_begin(&w, s, c->mem, ask, e);
     if (rc >= 0)
+        rc = cluster_deleted_refuses(&w, e);
+    if (rc >= 0)
         rc = cluster_layout(&w, e);
     if (rc >= 0)
         rc = fields_read(&w, c, &said, e);
@@ -358,7 +360,8 @@ int server_cluster_list(struct server *s, const struct server_call *c, struct se
         return rc;
     const struct cluster *is;
     for (uint32_t at = 0; (is = cluster_next(s, at)); at = is->deployment)
-        if ((!state || !strcmp(state, cluster_state_name(s, is))) && page_wants(&p, is->deployment))
+        if ((!state || !strcmp(state, cluster_state_name(cluster_state_now(s, is)))) &&
+            page_wants(&p, is->deployment))
             page_add(&p, c, view_cluster(s, c->mem, is, false));
     page_end(&p, c, r);
     return 0;

@@ -52,7 +52,7 @@ int server_operation_get(struct server *s, const struct server_call *c, struct s
         return rc;
     if (!anneal_operation(s->engine, id, &v))
         return face_not_found(e, "operation", c->id[0]);
-    r->body = view_operation(s, c->mem, id);
+    r->body = view_operation_full(s, c->mem, id);
     r->rev = view_operation_rev(&v);
     return 0;
 }

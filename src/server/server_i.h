@@ -433,6 +433,8 @@ const char *view_key_name(struct server *s, struct arena *a, uint64_t key);
 struct value *view_noderole(struct server *s, struct arena *a, uint32_t id, bool full);
 struct value *view_task(struct server *s, struct arena *a, uint32_t id, bool full);
 struct value *view_operation(struct server *s, struct arena *a, uint32_t id);
+/* With what became of it, which looks at each of its tasks. */
+struct value *view_operation_full(struct server *s, struct arena *a, uint32_t id);
 struct value *view_pool(struct server *s, struct arena *a, uint32_t id);
 struct value *view_jig(struct server *s, struct arena *a, uint32_t id);
 struct value *view_role(struct server *s, struct arena *a, const struct catalog_role *r);

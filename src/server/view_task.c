@@ -6,6 +6,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/digest.h"
 #include "model/taskmsg.h"
+#include "server/ending.h"
 #include "server/forecast.h"
 
 enum { ATTEMPT_SUPERSEDED = 1u << 0 }; /* of row_attempt.flags, as the engine writes them */
@@ -166,6 +167,43 @@ uint64_t view_operation_rev(const struct operation_view *v)
         h = mix64(h, v->counts[i]);
     h = mix64(h, v->total);
     return as_rev(mix64(h, (uint64_t)v->done << 32 | v->failed));
+}
+
+static struct value *failure_value(struct server *s, struct arena *a, uint32_t task)
+{
+    struct value *v = value_map(a);
+    struct task_view t = {0};
+    (void)anneal_task(s->engine, task, &t);
+    value_put_int(a, v, "task", task);
+    value_put_text(a, v, "name", view_task_name(s, task));
+    value_put_text(a, v, "role", view_role_name(s, t.noderole));
+    value_put_text(a, v, "node", view_node_name(s, t.node));
+    value_put_text(a, v, "reason", reason_name(t.reason));
+    return v;
+}
+
+/* Null: it has not ended, it ended well, or what it did was taken over by others since. */
+static struct value *outcome_value(struct server *s, struct arena *a, uint32_t id)
+{
+    struct ending r;
+    if (!ending_known(s->engine, id, &r))
+        return value_null(a);
+    struct value *v = value_map(a), *failures = value_list(a);
+    value_put_int(a, v, "done", r.done);
+    value_put_int(a, v, "failed", r.failed);
+    value_put_int(a, v, "never_ran", r.never_ran);
+    value_put_int(a, v, "undone", r.undone);
+    for (uint32_t i = 0; i < r.failed && i < ENDING_NAMED; i++)
+        value_add(a, failures, failure_value(s, a, r.failures[i]));
+    value_set(a, v, "failures", failures);
+    return v;
+}
+
+struct value *view_operation_full(struct server *s, struct arena *a, uint32_t id)
+{
+    struct value *v = view_operation(s, a, id);
+    value_set(a, v, "outcome", outcome_value(s, a, id));
+    return v;
 }
 
 struct value *view_operation(struct server *s, struct arena *a, uint32_t id)

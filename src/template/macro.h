@@ -5,13 +5,13 @@
  *     %host.service.S%                of all nodes with the service, with commas between them
  *     %ip.service.S%  %ip.TYPE.service.S%     TYPE is a kind of address; bind_v4 if not said
  *     %host.service.S[2]%             of one of them, by node number, from 0 on; ip likewise
- *     %num.service.S%                 how many there are
+ *     %num.service.S%                 how many there are, 0 if none
  *     %instance.self.service.S%       which of them this node is, from 1 on
  *     %map(X,'$:2181')%               each of X in that form: $ is the element, $$ a dollar
  *     %join(X,';')%  %join(map(X,'..'),';')%  with another separator
  *
- * Lists go by the names of nodes, in the order of bytes.  A macro about a service that no node has,
- * or an instance of one that this node does not have, stays as it is written.
+ * Lists go by the names of nodes, in the order of bytes.  A name or an address of a service that no
+ * node has, or an instance of one that this node does not have, stays as it is written.
  *
  * "%%" never opens a macro and stays.  Any other percent sign opens one if what lies between it and
  * the next is a word of lower-case letters followed by "." or "(", without blanks; else it is text:

@@ -269,6 +269,10 @@ static int piece_put(struct macro_cluster *c, const struct macro_piece *p, uint3
     }
     if (p->what != MACRO_PLAIN && p->service.n && strmap_get(&c->by_service, p->service, &service))
         return service_put(c, p, &c->services[service], self, out, e);
+    if (p->what == MACRO_NUM) { /* of what is not there none, which is as good a number */
+        number_put(out, p, 0);
+        return 0;
+    }
     if (p->what != MACRO_PLAIN && !p->service.n && self != MACRO_NO_NODE)
         return node_put(c, p, self, out, e);
     buf_put(out, p->written.s, p->written.n); /* text, or about what is not there */

@@ -347,7 +347,7 @@ static void test_states(void)
         printf("Bail out! %s\n", e.text);
     const struct value *list = value_at(doc, "components.schemas.ClusterState.enum");
     for (uint32_t i = 0; value_is(list, VALUE_LIST) && i < list->n; i++)
-        buf_printf(&published, "%s%s", i ? "|" : "", value_as_text(&list->items[i], ""));
+        buf_printf(&published, "|%s", value_as_text(&list->items[i], ""));
     const struct cli_opt *o = verbs_option(verbs_find("cluster", "list"), "state", 5);
     is_text(o ? o->words : "", buf_str(&published).s, "states are those of the API");
 }

@@ -233,6 +233,32 @@ static void test_draw(void)
     has_text(b.data, "no open operations", "nothing to draw");
 }
 
+/* Where it is told what became of its tasks, that is said: what failed, and what never ran. */
+static void test_outcome(struct arena *mem, struct progress_op *op)
+{
+    static const struct {
+        const char *told, *want;
+    } cases[] = {
+        {"{\"done\":0,\"failed\":1,\"never_ran\":3,\"undone\":1,\"failures\":[{\"task\":2,\"name\":"
+         "\"create\",\"role\":\"machine\",\"node\":\"n1\",\"reason\":\"exit\"}]}",
+         "0 of 4 tasks done, 1 failed (create on n1), 3 never ran, 1 undone"},
+        {"{\"done\":1,\"failed\":2,\"never_ran\":0,\"undone\":0,\"failures\":[{\"task\":2,\"name\":"
+         "\"tell\",\"role\":\"x\",\"node\":null,\"reason\":\"exit\"},{\"task\":3}]}",
+         "1 of 3 tasks done, 2 failed (tell, and 1 more)"},
+        {"{\"done\":1,\"failed\":0,\"never_ran\":1,\"undone\":0,\"failures\":[]}",
+         "1 of 2 tasks done, 1 never ran"},
+        {"null", "104 of 200 tasks done, 1 failed, 7 cancelled"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        SCOPED_BUF(b);
+        const char *json = arena_printf(mem, "{\"outcome\":%s}", cases[i].told);
+        op->outcome = progress_op_read(mem, parsed(mem, json)).outcome;
+        progress_summary(&b, op);
+        is_text(b.data, arena_printf(mem, "operation 14 failed after 3m12s: %s", cases[i].want),
+                "%s", cases[i].told);
+    }
+}
+
 static void test_lines(void)
 {
     SCOPED_ARENA(mem);
@@ -250,6 +276,7 @@ static void test_lines(void)
     progress_summary(&b, &op);
     is_text(b.data, "operation 14 failed after 3m12s: 104 of 200 tasks done, 1 failed, 7 cancelled",
             "a failure in one line");
+    test_outcome(&mem, &op);
     op = (struct progress_op){
         .id = 3, .state = "succeeded", .created_ms = -1, .ended_ms = -1, .percent = -1, .total = 1};
     buf_clear(&b);

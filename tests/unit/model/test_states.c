@@ -39,6 +39,7 @@ static void test_names(void)
     DISTINCT("reaches", REACH_COUNT, reach_name);
     DISTINCT("targets", TARGET_COUNT, target_name);
     DISTINCT("states of snapshots", SNAPSHOT_STATE_COUNT, snapshot_state_name);
+    DISTINCT("states of clusters", CLUSTER_STATE_COUNT, cluster_state_name);
     DISTINCT("states of resources", RESOURCE_STATE_COUNT, resource_state_name);
     DISTINCT("reasons", REASON_COUNT, reason_name);
 }

@@ -298,6 +298,18 @@ static void test_machine(void)
             is_text(task_show(&l, 1), "create-0 w4 run <- 0", "what it undoes behind it");
             is_int(l.made.plan->noderoles[0].n_tasks, 4, "it is one of its tasks");
         }
+        l.machines[0].clears = true;
+        if (laid_planned(&l)) {
+            is_text(task_show(&l, 0), "delete-0 w6 once", "what was left goes before, once");
+            is_text(task_show(&l, 1), "delete-0 w5 undo <- 0", "what undoes is still there");
+            is_text(task_show(&l, 2), "create-0 w4 run <- 1", "and what it undoes");
+            is_int(l.made.plan->noderoles[0].n_tasks, 5, "all of it of one noderole");
+            is_int(task_of(&l, "n1:create"), 2, "the phase is where it begins");
+        }
+        l.machines[0].undoes = false;
+        if (laid_planned(&l))
+            is_text(task_show(&l, 0), "create-0 w4 run", "who undoes nothing clears nothing");
+        l.machines[0].clears = false;
     }
     if (bed_does(&l.b, PHASE_OP_DELETE, "", "")) {
         l.machines[0] = (struct phase_place){

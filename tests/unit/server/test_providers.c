@@ -17,13 +17,21 @@
     "  - provider: rack\n"                                                                         \
     "    jig: plugin\n"                                                                            \
     "    actions: {create: [{name: create}], delete: [{name: delete}]}\n"                          \
-    "hardware: [{hardware: one, providers: {rack: {flavor: f1, cost: 1}}}]\n"                      \
-    "images: [{image: plain, providers: {rack: {image: i1}}}]\n"                                   \
+    "  - provider: own\n"                                                                          \
+    "    jig: noop\n"                                                                              \
+    "    actions: {create: [{name: make}]}\n"                                                      \
+    "    fields: {account: {by: admin}, note: {}}\n"                                               \
+    "    required: [[account, note]]\n"                                                            \
+    "hardware: [{hardware: one, providers: {rack: {flavor: f1, cost: 1}, own: {flavor: f, cost: "  \
+    "1}}}]\n"                                                                                      \
+    "images: [{image: plain, providers: {rack: {image: i1}, own: {image: i1}}}]\n"                 \
     "roles: [{name: web, jig: noop, actions: {start: [{name: up}]}}]\n"                            \
     "templates:\n"                                                                                 \
     "  - template: t\n"                                                                            \
     "    defaults: {services: [web], provider: rack, hardware: one, image: plain}\n"               \
-    "    constraints: {size: {min: 1, max: 4}}\n"
+    "    constraints: {size: {min: 1, max: 4}}\n"                                                  \
+    "  - template: own\n"                                                                          \
+    "    defaults: {services: [web], provider: own, hardware: one, image: plain}\n"
 
 static const char descriptor[] =
     "plugin: rackspace\ntype: provider\nversion: '1'\nprotocol: 1\nexecutable: x\n"
@@ -146,7 +154,38 @@ static void test_refusals(struct rig *g)
                                               "{'keyname': 'dev', 'key': 'abc'}}"}),
            ERR_INVALID, "a secret that is too short");
     is_text(g->err.at, "/fields/key", "is refused by name");
+    is_int(-rig_call(g, server_cluster_create,
+                     (struct rig_ask){.body = "{'name': 'c', 'template': 't', 'fields': {'keyname':"
+                                              " 'dev', 'key': 'keycontents', 'size': 7}}"}),
+           ERR_INVALID, "a field that is an administrator's");
+    is_text(g->err.at, "/fields/size", "is refused by name");
+    has_text(g->err.text, "\"size\" of provider rack is set by an administrator", "and says whose");
+    has_text(g->err.hint, "`anneal provider set rack --set size=...`", "with where it is said");
     is_int((int64_t)clusters_count(g->server), 0, "and nothing was made");
+}
+
+/* What a catalog's own provider lacks is told with who can say it. */
+static void test_asked_of(struct rig *g)
+{
+    is_int(-rig_call(g, server_cluster_create,
+                     (struct rig_ask){.body = "{'name': 'c', 'template': 'own'}"}),
+           ERR_INVALID, "a provider without a plugin that lacks something");
+    has_text(g->err.text, "needs account and note", "which is told");
+    has_text(g->err.hint, "with --field", "one of it is said in a request");
+    has_text(g->err.hint,
+             "account is set by an administrator, under `config` of provider own in the catalog",
+             "the other is not");
+    is_int(-rig_call(g, server_cluster_create,
+                     (struct rig_ask){.body = "{'name': 'c', 'template': 'own', 'fields': "
+                                              "{'note': 'x'}}"}),
+           ERR_INVALID, "with what can be said");
+    ok(!strstr(g->err.hint, "--field"), "nothing that does not help is proposed: %s", g->err.hint);
+    is_int(-rig_call(g, server_cluster_create,
+                     (struct rig_ask){.body = "{'name': 'c', 'template': 'own', 'fields': "
+                                              "{'account': 'a', 'note': 'x'}}"}),
+           ERR_INVALID, "said in a request all the same");
+    is_text(g->err.at, "/fields/account", "it is refused by name");
+    has_text(g->err.hint, "under `config` of provider own in the catalog", "with where it is said");
 }
 
 static void test_credentials(struct rig *g, size_t *from)
@@ -154,7 +193,7 @@ static void test_credentials(struct rig *g, size_t *from)
     rig_do(g, server_cluster_create, "ClusterResult",
            (struct rig_ask){.body = "{'name': 'c', 'template': 't', 'nodes': 1, 'fields': "
                                     "{'keyname': 'dev', 'key': 'keycontents', 'region': 'dfw', "
-                                    "'url': 'internal.net/api', 'bogus': 'x', 'size': 7}}"});
+                                    "'url': 'internal.net/api', 'bogus': 'x'}}"});
     uint32_t id = inventory_deployment_find(&g->server->inv, "c");
     run(g, from);
     is_text(fields_seen,
@@ -247,6 +286,7 @@ int main(void)
     worker_here(&g); /* once more: there are jigs now that it has */
     test_provider(&g);
     test_refusals(&g);
+    test_asked_of(&g);
     test_credentials(&g, &from);
     test_wiped(&g, &from);
     test_retyped(&g);

@@ -74,6 +74,10 @@ static void texts(void)
     expand_is(c, 0, "%map(num.service.web,'$ of them')%", "2 of them");
     expand_is(c, 0, "%map(host.service.web[1],'-$-')%", "-h10-");
     expand_is(c, 0, "%host.service.a.b% %ip.access_v4.service.a.b%", "h10 9.9.9.1");
+    /* None is a number, too. */
+    expand_is(c, 0, "%num.service.gone%", "0");
+    expand_is(c, 2, "%map(num.service.gone,'$ of them')%/%num.service.web%", "0 of them/2");
+    expand_is(c, MACRO_NO_NODE, "%num.service.gone%", "0");
     /* What is not there stays, whatever else there is. */
     expand_is(c, 0, "%host.service.gone% %host.self%", "%host.service.gone% h10");
     expand_is(c, MACRO_NO_NODE, "%host.self% %num.service.db%", "%host.self% 1");
