@@ -1,5 +1,8 @@
--- Corrections: one more reason (a CHECK can only be changed by making the table anew), and in which
--- operation what a parent returned was answered.
+-- Corrections and roll-outs: two more reasons (a CHECK can only be changed by making the table
+-- anew), in which operation what a parent returned was answered, and how many members of a roll-out
+-- may fail before it stops.
+ALTER TABLE grp ADD COLUMN stops INTEGER NOT NULL DEFAULT 0 CHECK (stops BETWEEN 0 AND 1);
+
 
 ALTER TABLE operation RENAME TO operation_before;
 CREATE TABLE operation (
@@ -12,9 +15,10 @@ CREATE TABLE operation (
     class INTEGER NOT NULL CHECK (class BETWEEN 0 AND 2),
     created_ms INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 5),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 35),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 36),
     held INTEGER NOT NULL,
     gone INTEGER NOT NULL,
+    failures INTEGER NOT NULL,
     served INTEGER NOT NULL,
     ended_ms INTEGER NOT NULL,
     total INTEGER NOT NULL,
@@ -22,7 +26,7 @@ CREATE TABLE operation (
     failed INTEGER NOT NULL
 ) STRICT;
 INSERT INTO operation
-    SELECT id, tenant, realm, kind, title, actor, class, created_ms, state, reason, held, gone,
+    SELECT id, tenant, realm, kind, title, actor, class, created_ms, state, reason, held, gone, 0,
            served, ended_ms, total, done, failed
     FROM operation_before;
 DROP TABLE operation_before;
@@ -41,7 +45,7 @@ CREATE TABLE noderole (
     cohort INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 8),
     target INTEGER NOT NULL CHECK (target BETWEEN 0 AND 2),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 35),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 36),
     mode INTEGER NOT NULL,
     answered INTEGER NOT NULL,
     generation INTEGER NOT NULL,
@@ -71,7 +75,7 @@ CREATE TABLE task (
     noderole INTEGER NOT NULL,
     def INTEGER NOT NULL,
     state INTEGER NOT NULL CHECK (state BETWEEN 0 AND 9 AND state <> 1),
-    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 35),
+    reason INTEGER NOT NULL CHECK (reason BETWEEN 0 AND 36),
     attempt INTEGER NOT NULL,
     tries INTEGER NOT NULL,
     wake_ms INTEGER NOT NULL,

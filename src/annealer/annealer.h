@@ -59,6 +59,9 @@ struct noderole_view {
     uint32_t gate; /* need-parents whose tasks have not all passed */
     uint32_t group;
     uint8_t state, target, reason, flags;
+    bool begun;    /* a task of this run was started */
+    bool forgiven; /* its failure does not count in its roll-out: that was resumed */
+    bool let;      /* a person had it retried, whatever its roll-out does */
     uint64_t data; /* digest of its inputs */
 };
 struct node_view {
@@ -96,6 +99,7 @@ struct jig_view {
 struct group_view {
     uint32_t id, may_fail, failed; /* of its noderoles: failed, or what they wait for has */
     bool beyond;
+    bool stops; /* a roll-out: no further one starts */
 };
 bool anneal_task(const struct anneal *a, uint32_t id, struct task_view *ret);
 bool anneal_noderole(const struct anneal *a, uint32_t id, struct noderole_view *ret);
@@ -111,6 +115,8 @@ uint32_t anneal_tenant_end(const struct anneal *a);                 /* one above
 uint32_t anneal_task_tenant(const struct anneal *a, uint32_t task); /* 0: no such task */
 bool anneal_jig(const struct anneal *a, uint32_t id, struct jig_view *ret);
 bool anneal_group(const struct anneal *a, uint32_t id, struct group_view *ret);
+/* Of a roll-out, in an operation: how many have failed, and how many may. */
+uint32_t anneal_rollout(struct anneal *a, uint32_t group, uint32_t op, uint32_t *ret_may);
 /* Highest id in use + 1, per kind. */
 uint32_t anneal_task_end(const struct anneal *a);
 uint32_t anneal_noderole_end(const struct anneal *a);
@@ -184,7 +190,8 @@ enum why_rule {
     X(TOLERANCE, "tolerance-exceeded")                                                             \
     X(TOLERATED, "failure-tolerated")                                                              \
     X(AHEAD, "sent-ahead")                                                                         \
-    X(TENANT_FULL, "tenant-share-taken")
+    X(TENANT_FULL, "tenant-share-taken")                                                           \
+    X(ROLLOUT, "rollout-stopped")
 #define X(id, text) WHY_##id,
     WHY_RULES(X)
 #undef X

@@ -47,9 +47,13 @@ enum {                         /* noderole.mode */
        MODE_PREFIX = 1u << 8, /* a correction: what is as it was passes up to the first that runs */
        MODE_AGAIN_SAID = 1u << 9,  /* one more run, by a person's word */
        MODE_AGAIN_TOLD = 1u << 10, /* by what a parent returned */
-       MODE_ALL = (1u << 11) - 1,
+       MODE_STOPPED = 1u << 11,    /* cancelled by its roll-out */
+       MODE_FORGIVEN = 1u << 12,   /* its failure does not count in its roll-out: a resume */
+       MODE_LET = 1u << 13, /* a person had it retried: it begins though its roll-out stopped */
+       MODE_ALL = (1u << 14) - 1,
 };
-enum { MODE_KEPT = MODE_PLANNED | MODE_UNDO }; /* whatever run begins */
+/* Whatever run begins. */
+enum { MODE_KEPT = MODE_PLANNED | MODE_UNDO | MODE_STOPPED | MODE_FORGIVEN | MODE_LET };
 struct noderole {
     uint64_t data, inputs;
     uint32_t node, op, cohort, generation, incarnation, run_count;
@@ -148,6 +152,7 @@ struct op {
     uint8_t class, state, reason;
     uint64_t ended_ms;
     uint32_t gone;                /* tasks that passed, of noderoles that vanished since */
+    uint32_t failures;            /* members of each roll-out that may fail, + 1; 0: as planned */
     uint32_t total, done, failed; /* figures of an operation that has ended */
     bool held, exists;
     bool listed;  /* in its tenant's list of operations with candidates */
@@ -182,6 +187,7 @@ struct group { /* tolerance.c */
     uint32_t may_fail;
     uint32_t failed;         /* of its noderoles: with a task FAILED or DEP_FAILED */
     bool beyond;             /* more than may; follows `failed` at the end of a step */
+    bool stops;              /* a roll-out (rollout.c) */
     VEC(uint32_t) noderoles; /* entries whose noderole moved on are skipped */
 };
 struct group_move { /* a noderole of it began or ceased to count as failed */
@@ -274,6 +280,8 @@ bool task_dep_failed(const struct anneal *a, uint32_t t); /* does one that it wa
 void task_waits_more(struct anneal *a, uint32_t t);
 void task_waits_less(struct anneal *a, uint32_t t);
 void task_changed(struct anneal *a, uint32_t t);
+bool task_cancel(struct anneal *a, uint32_t t, enum reason why); /* if it has not started */
+void task_cancel_cone(struct anneal *a, uint32_t t); /* what waits for it, in an open operation */
 
 /* passive.c */
 void passive_settle(struct anneal *a, uint32_t t);
@@ -285,7 +293,7 @@ bool passive_call_stale(const struct anneal *a, uint32_t t);
 void passive_call_again(struct anneal *a, uint32_t t);
 
 /* tolerance.c */
-void tolerance_add(struct anneal *a, uint32_t may_fail);
+void tolerance_add(struct anneal *a, uint32_t may_fail, bool stops);
 void tolerance_join(struct anneal *a, uint32_t noderole, uint32_t group); /* leaves the old one */
 void tolerance_count(struct anneal *a, uint32_t noderole,
                      bool more);         /* one task more, or less, has failed */
@@ -293,6 +301,16 @@ void tolerance_settle(struct anneal *a); /* the last of the moves */
 bool tolerance_within(const struct anneal *a,
                       uint32_t noderole); /* is what failed of it forgiven? */
 void tolerance_restore(struct anneal *a);
+
+/* rollout.c */
+/* An order edge between two members: the next one waits until that one has ended. */
+bool rollout_orders(const struct anneal *a, uint32_t dep, uint32_t t);
+bool rollout_op_stopped(const struct anneal *a, uint32_t op); /* has any of its roll-outs? */
+uint32_t rollout_failures(struct anneal *a, uint32_t group, uint32_t op);
+uint32_t rollout_budget(const struct anneal *a, uint32_t group, uint32_t op);
+void rollout_failed(struct anneal *a, uint32_t noderole); /* it has just gone to ERROR */
+bool rollout_holds(struct anneal *a, uint32_t noderole);  /* it would begin; true: it does not */
+void rollout_resume(struct anneal *a, uint32_t op);       /* what failed is forgiven */
 
 /* noderole_fsm.c */
 enum noderole_state noderole_derive(const struct anneal *a, uint32_t nr);

@@ -129,6 +129,19 @@ static void why_not_started(const struct anneal *a, uint32_t t, struct list *l)
         say(l, WHY_TURN, ROWS_TASK, t, 0);
 }
 
+static void why_cancelled(const struct anneal *a, uint32_t t, struct list *l)
+{
+    uint32_t op = task_op(a, t);
+    switch ((int)a->tasks[t].reason) {
+    case REASON_ROLLOUT:
+        say(l, WHY_ROLLOUT, ROWS_GROUP, a->noderoles.at[a->tasks[t].noderole].group, op);
+        break;
+    case REASON_DEPENDENCY: why_pending(a, t, l); break; /* with what a roll-out stopped */
+    case REASON_TOLERANCE: say(l, WHY_TOLERANCE, ROWS_OPERATION, op, 0); break;
+    default: say(l, WHY_CANCELLED, ROWS_OPERATION, op, 0);
+    }
+}
+
 size_t anneal_why_task(const struct anneal *a, uint32_t t, struct why *ret, size_t max)
 {
     struct list l = {ret, 0, max};
@@ -156,10 +169,7 @@ size_t anneal_why_task(const struct anneal *a, uint32_t t, struct why *ret, size
             a->tasks[t].attempt);
         break;
     case TASK_DEP_FAILED: why_pending(a, t, &l); break;
-    case TASK_CANCELLED:
-        say(&l, a->tasks[t].reason == REASON_TOLERANCE ? WHY_TOLERANCE : WHY_CANCELLED,
-            ROWS_OPERATION, task_op(a, t), 0);
-        break;
+    case TASK_CANCELLED: why_cancelled(a, t, &l); break;
     case TASK_TOLERATED: say(&l, WHY_TOLERATED, ROWS_TASK, t, a->tasks[t].attempt); break;
     case TASK_DONE:
     case TASK_SKIPPED: say(&l, WHY_DONE, ROWS_TASK, t, a->tasks[t].attempt); break;
@@ -268,6 +278,23 @@ static void why_groups(const struct anneal *a, uint32_t op, struct list *l)
     }
 }
 
+/* The roll-outs of it that stopped, each once. */
+static void why_rollouts(const struct anneal *a, uint32_t op, struct list *l)
+{
+    const struct op *o = &a->ops.at[op];
+    size_t before = l->n;
+    for (size_t i = 0; o->counts[TASK_CANCELLED] > 0 && i < o->noderoles.n; i++) {
+        const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
+        if (nr->op != op || !(nr->mode & MODE_STOPPED))
+            continue;
+        size_t k = before;
+        while (k < l->n && l->at[k].id != nr->group)
+            k++;
+        if (k == l->n)
+            say(l, WHY_ROLLOUT, ROWS_GROUP, nr->group, op);
+    }
+}
+
 size_t anneal_why_operation(const struct anneal *a, uint32_t op, struct why *ret, size_t max)
 {
     struct list l = {ret, 0, max};
@@ -278,6 +305,7 @@ size_t anneal_why_operation(const struct anneal *a, uint32_t op, struct why *ret
         say(&l, why_held(o), ROWS_OPERATION, op, 0);
     if (o->reason == REASON_TOLERANCE)
         why_groups(a, op, &l);
+    why_rollouts(a, op, &l);
     if (o->reason == REASON_STALLED)
         why_stalled(a, op, &l);
     for (size_t i = 0; i < o->noderoles.n && l.n < max; i++) {

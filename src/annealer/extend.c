@@ -242,7 +242,7 @@ static void add_defs_pools_spans(struct anneal *a, const struct plan *p)
         change_add(a, ROWS_POOL, p->base_pool + i, 0, 0, 0);
     }
     for (uint32_t i = 0; i < p->n_groups; i++)
-        tolerance_add(a, p->groups[i].may_fail);
+        tolerance_add(a, p->groups[i].may_fail, p->groups[i].stops);
     for (uint32_t i = 0; i < p->n_spans; i++) {
         uint32_t n = p->spans[i].n_pools;
         uint32_t *pools = arena_new(&a->span_mem, uint32_t, n ? n : 1);

@@ -63,6 +63,7 @@ void noderole_adopt(struct anneal *a, uint32_t id, uint32_t op)
     }
     uint32_t old = nr->op;
     nr->op = op;
+    nr->mode &= (uint16_t) ~(MODE_STOPPED | MODE_FORGIVEN | MODE_LET); /* another roll-out */
     vec_push(&to->noderoles, id);
     for (uint32_t i = 0; i < nr->n_tasks; i++) {
         uint32_t t = nr->first_task + i;
@@ -156,6 +157,7 @@ static void derive_one(struct anneal *a, uint32_t id)
     if (to == NODEROLE_ERROR) {
         ripple_loss(a, id, REASON_PARENT_LOST);
         correct_failed(a, id);
+        rollout_failed(a, id);
     }
     if (is_active) {
         if (is_in)
@@ -198,6 +200,8 @@ static void settle_one(struct anneal *a, uint32_t t)
         ripple_pass(a, t); /* whatever the others of its noderole have to do */
         return;
     }
+    if (a->noderoles.at[task->noderole].group && rollout_holds(a, task->noderole))
+        return;
     task_go(a, t, TASKEV_DEPS_MET, task->reason);
     schedule_enqueue(a, t);
 }

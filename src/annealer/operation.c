@@ -58,16 +58,21 @@ static void set_state(struct anneal *a, uint32_t op, enum operation_state to, en
 
 /* How it ends with tasks that failed: NONE if all of them are forgiven.  Stages and joins have
  * nothing that could fail: those do for which they stand. */
-static enum reason judge_failures(const struct anneal *a, uint32_t op)
+static enum reason judge_failures(struct anneal *a, uint32_t op)
 {
     const struct op *o = &a->ops.at[op];
     enum reason worst = REASON_NONE;
-    for (size_t i = 0; i < o->noderoles.n && worst != REASON_TOLERANCE; i++) {
+    for (size_t i = 0; i < o->noderoles.n && worst < REASON_TOLERANCE; i++) {
         const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
-        if (nr->op != op || !nr->node || (nr->failed == 0 && nr->dep_failed == 0) ||
-            tolerance_within(a, o->noderoles.at[i]))
+        bool rolls = nr->group && a->groups.at[nr->group].stops && nr->failed > 0;
+        if (nr->op != op || !nr->node || (nr->failed == 0 && nr->dep_failed == 0))
             continue;
-        worst = nr->group ? REASON_TOLERANCE : REASON_DEPENDENCY;
+        if (rolls ? rollout_failures(a, nr->group, op) <= rollout_budget(a, nr->group, op)
+                  : tolerance_within(a, o->noderoles.at[i]) && !a->groups.at[nr->group].stops)
+            continue;
+        worst = rolls                                         ? REASON_ROLLOUT
+                : nr->group && !a->groups.at[nr->group].stops ? REASON_TOLERANCE
+                                                              : REASON_DEPENDENCY;
     }
     return worst;
 }
@@ -90,6 +95,22 @@ static void cancel_rest(struct anneal *a, uint32_t op)
     }
 }
 
+/* A roll-out of it has stopped, and nothing is left but stages and joins that follow what there is.
+ */
+static bool rolled_out(const struct anneal *a, uint32_t op)
+{
+    const struct op *o = &a->ops.at[op];
+    uint32_t following = 0;
+    if (o->live > 0 || o->counts[TASK_READY] > 0 || !rollout_op_stopped(a, op))
+        return false;
+    for (size_t i = 0; i < o->noderoles.n; i++) {
+        const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
+        for (uint32_t k = 0; nr->op == op && !nr->node && k < nr->n_tasks; k++)
+            following += a->task_state[nr->first_task + k] == TASK_PENDING;
+    }
+    return following == unfinished(o);
+}
+
 static void settle_op(struct anneal *a, uint32_t op)
 {
     struct op *o = &a->ops.at[op];
@@ -102,8 +123,10 @@ static void settle_op(struct anneal *a, uint32_t op)
             return; /* else what is open is of runs that are over */
         cancel_rest(a, op);
         set_state(a, op, OPERATION_FAILED, REASON_TOLERANCE);
-    } else if (unfinished(o) == 0) {
+    } else if (unfinished(o) == 0 || rolled_out(a, op)) {
         enum reason why = failures ? judge_failures(a, op) : REASON_NONE;
+        if (rollout_op_stopped(a, op))
+            why = REASON_ROLLOUT;
         if (why)
             set_state(a, op, OPERATION_FAILED, why);
         else if (o->counts[TASK_CANCELLED])
@@ -161,6 +184,7 @@ void operation_reset_task(struct anneal *a, uint32_t t)
     /* Another run: what was handed over under the old run's key must not be taken for this one. */
     a->noderoles.at[a->tasks[t].noderole].generation++;
     noderole_changed(a, a->tasks[t].noderole);
+    a->noderoles.at[a->tasks[t].noderole].mode &= (uint16_t) ~(MODE_STOPPED | MODE_FORGIVEN);
     a->tasks[t].tries = 0;
     task_go(a, t, TASKEV_RESET, REASON_RETRY);
     if (undo_due(a, t))
@@ -178,6 +202,7 @@ uint32_t operation_retry_noderole(struct anneal *a, uint32_t id)
     if (n == 0)
         return 0;
     operation_reopen(a, nr->op);
+    nr->mode |= MODE_LET;
     if (correct_outdated(a, id)) {
         correct_begin(a, id, REASON_RETRY, false);
         return n;
@@ -218,6 +243,7 @@ static int retry_task(struct anneal *a, uint32_t t, struct err *e)
     if (!operation_task_may_retry(a, t))
         return retry_nothing(e, "task", t);
     operation_reopen(a, task_op(a, t));
+    a->noderoles.at[a->tasks[t].noderole].mode |= MODE_LET;
     if (correct_outdated(a, a->tasks[t].noderole))
         correct_begin(a, a->tasks[t].noderole, REASON_RETRY, false);
     else
@@ -315,13 +341,17 @@ static void give_back(struct anneal *a, uint32_t id)
             operation_reset_task(a, t);
 }
 
-static int resume(struct anneal *a, uint32_t op, struct err *e)
+static int resume(struct anneal *a, uint32_t op, uint32_t failures, struct err *e)
 {
     struct op *o = &a->ops.at[op];
-    if (!o->held) {
+    if (op == OPERATION_STANDING || (!o->held && !rollout_op_stopped(a, op))) {
         err_set(e, ERR_CONFLICT, "operation %u is not held", op);
-        return err_hint(e, "only one that was cancelled before its end can be resumed");
+        return err_hint(e, "only one that was cancelled before its end, or a roll-out of which "
+                           "stopped, can be resumed");
     }
+    if (failures)
+        o->failures = failures;
+    rollout_resume(a, op);
     lift(a, op);
     for (size_t i = 0; i < o->noderoles.n; i++) {
         if (a->noderoles.at[o->noderoles.at[i]].op == op)
@@ -535,7 +565,7 @@ int operation_event(struct anneal *a, const struct event *ev, struct err *e)
     if (ev->kind == EVENT_CANCEL)
         return cancel(a, ev->id, ev->flag, e);
     if (ev->kind == EVENT_RESUME)
-        return resume(a, ev->id, e);
+        return resume(a, ev->id, ev->n, e);
     return retry_operation(a, ev->id, e);
 }
 

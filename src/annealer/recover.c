@@ -204,6 +204,7 @@ static void load_small(struct anneal *a, enum row_table t, const void *row)
         const struct row_grp *r = row;
         LOAD_AT(a->groups, r->id);
         a->groups.at[r->id].may_fail = r->may_fail;
+        a->groups.at[r->id].stops = r->stops;
         break;
     }
     case ROWS_NODE: {
@@ -243,6 +244,7 @@ static void load_small(struct anneal *a, enum row_table t, const void *row)
         o->held = r->held;
         o->served = r->served;
         o->gone = r->gone;
+        o->failures = r->failures;
         o->ended_ms = r->ended_ms;
         o->total = r->total;
         o->done = r->done;

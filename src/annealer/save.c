@@ -116,6 +116,7 @@ static void operation_row(const struct anneal *a, uint32_t id, struct row_operat
                                 .held = o->held,
                                 .served = o->served,
                                 .gone = o->gone,
+                                .failures = o->failures,
                                 .ended_ms = o->ended_ms,
                                 .total = o->total,
                                 .done = o->done,
@@ -187,8 +188,11 @@ void anneal_row(struct anneal *a, enum row_table t, uint32_t id, void *row)
                                                     .closed = a->pools.at[id].closed};
         break;
     case ROWS_GROUP:
-        *(struct row_grp *)row = (struct row_grp){
-            .id = id, .tenant = 1, .realm = 1, .may_fail = a->groups.at[id].may_fail};
+        *(struct row_grp *)row = (struct row_grp){.id = id,
+                                                  .tenant = 1,
+                                                  .realm = 1,
+                                                  .may_fail = a->groups.at[id].may_fail,
+                                                  .stops = a->groups.at[id].stops};
         break;
     case ROWS_NODE: node_row(a, id, row); break;
     case ROWS_DEF: def_row(a, id, row); break;

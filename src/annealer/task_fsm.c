@@ -94,7 +94,8 @@ static bool forgives(const struct anneal *a, uint32_t t, uint32_t dep)
     return rule == RULE_JOIN_ENDED || rule == RULE_JOIN_TOLERATE; /* whatever became of the group */
 #endif
     return rule == RULE_JOIN_ENDED ||
-           (rule == RULE_JOIN_TOLERATE && tolerance_within(a, a->tasks[dep].noderole));
+           (rule == RULE_JOIN_TOLERATE && tolerance_within(a, a->tasks[dep].noderole)) ||
+           rollout_orders(a, dep, t);
 }
 
 static bool met_in(const struct anneal *a, uint32_t dep, enum task_state s, uint32_t t)
@@ -221,9 +222,10 @@ void task_waits_more(struct anneal *a, uint32_t t)
 
 static void fail_with(struct anneal *a, uint32_t t)
 {
-    if (a->task_state[t] != TASK_PENDING ||
-        ((task_rule(a, t) == RULE_JOIN_ENDED || task_rule(a, t) == RULE_JOIN_TOLERATE) &&
-         !task_dep_failed(a, t)))
+    uint32_t group = a->noderoles.at[a->tasks[t].noderole].group;
+    bool forgiving = task_rule(a, t) == RULE_JOIN_ENDED || task_rule(a, t) == RULE_JOIN_TOLERATE ||
+                     (group && a->groups.at[group].stops);
+    if (a->task_state[t] != TASK_PENDING || (forgiving && !task_dep_failed(a, t)))
         return;
     if (!passive_follows(a, t) && (task_op(a, t) == OPERATION_STANDING ||
                                    a->ops.at[task_op(a, t)].state != OPERATION_RUNNING))
@@ -257,6 +259,37 @@ static void each_waiting(struct anneal *a, uint32_t t, uint32_t epoch,
             gate_between(a, others[i], a->tasks[t].noderole))
             gate_each_first(a, others[i], fn);
     }
+}
+
+bool task_cancel(struct anneal *a, uint32_t t, enum reason why)
+{
+    enum task_state s = a->task_state[t];
+    if (s != TASK_PENDING && s != TASK_READY)
+        return false;
+    if (a->tasks[t].live && a->lives.at[a->tasks[t].live].kind == LIVE_AHEAD)
+        attempt_supersede(a, t);
+    attempt_unsleep(a, t);
+    a->tasks[t].lane = 0;
+    task_go(a, t, TASKEV_CANCEL, why);
+    return true;
+}
+
+static void cancel_with(struct anneal *a, uint32_t t)
+{
+    uint32_t op = task_op(a, t);
+    if (a->task_state[t] != TASK_PENDING || passive_follows(a, t) || op == OPERATION_STANDING ||
+        a->ops.at[op].state != OPERATION_RUNNING || a->unmet[t] == 0)
+        return;
+    if (task_cancel(a, t, REASON_DEPENDENCY))
+        vec_push(&a->walk, t);
+}
+
+void task_cancel_cone(struct anneal *a, uint32_t t)
+{
+    size_t base = a->walk.n;
+    vec_push(&a->walk, t);
+    while (a->walk.n > base)
+        each_waiting(a, a->walk.at[--a->walk.n], ++a->epoch, cancel_with);
 }
 
 /* Only what belongs to an operation that will end is told: the standing one waits for a retry. */

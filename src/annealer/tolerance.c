@@ -11,10 +11,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
 
-void tolerance_add(struct anneal *a, uint32_t may_fail)
+void tolerance_add(struct anneal *a, uint32_t may_fail, bool stops)
 {
     struct group *g = vec_add(&a->groups);
     g->may_fail = may_fail;
+    g->stops = stops;
     change_add(a, ROWS_GROUP, (uint32_t)a->groups.n - 1, 0, 0, 0);
 }
 
@@ -82,8 +83,38 @@ void tolerance_settle(struct anneal *a)
     bool beyond = g->failed > g->may_fail;
     if (beyond != g->beyond)
         set_beyond(a, m.group, beyond);
-    if (beyond && nr->group == m.group && failing(nr))
+    if (beyond && !g->stops && nr->group == m.group && failing(nr))
         operation_drain(a, nr->op);
+}
+
+/* With the eyes of another group: is what has failed over for who waits for it? */
+static void met_otherwise(struct anneal *a, struct noderole *nr, uint32_t group, uint32_t dep,
+                          uint32_t t)
+{
+    uint32_t old = nr->group;
+    bool was = task_met(a, dep, t);
+    nr->group = group;
+    bool is = task_met(a, dep, t);
+    nr->group = old;
+    if (was != is)
+        (is ? task_waits_less : task_waits_more)(a, t);
+}
+
+/* Joins that forgave what failed of it, or did not, and members of its roll-out before and after
+ * it. */
+static void look_again(struct anneal *a, struct noderole *nr, uint32_t group)
+{
+    uint32_t n;
+    for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++) {
+        const uint32_t *next = graph_out(&a->order, t, &n);
+        for (uint32_t k = 0; task_state_failed(a->task_state[t]) && k < n; k++)
+            met_otherwise(a, nr, group, t, next[k]);
+        const uint32_t *deps = graph_in(&a->order, t, &n);
+        for (uint32_t k = 0; k < n; k++)
+            if (task_state_failed(a->task_state[deps[k]]) &&
+                a->tasks[deps[k]].noderole != a->tasks[t].noderole)
+                met_otherwise(a, nr, group, deps[k], t);
+    }
 }
 
 void tolerance_join(struct anneal *a, uint32_t id, uint32_t group)
@@ -92,18 +123,12 @@ void tolerance_join(struct anneal *a, uint32_t id, uint32_t group)
     uint32_t old = nr->group, n;
     if (old == group)
         return;
-    /* Joins that forgave what failed of it, or did not, see it with the eyes of the new group. */
-    for (uint32_t t = nr->first_task; failing(nr) && t < nr->first_task + nr->n_tasks; t++) {
-        const uint32_t *next = graph_out(&a->order, t, &n);
-        for (uint32_t k = 0; task_state_failed(a->task_state[t]) && k < n; k++) {
-            bool was = task_met(a, t, next[k]);
-            nr->group = group;
-            bool is = task_met(a, t, next[k]);
-            nr->group = old;
-            if (was != is)
-                (is ? task_waits_less : task_waits_more)(a, next[k]);
-        }
+    if (nr->first_task >= a->task_end) { /* of a plan whose tasks are not there yet */
+        nr->group = group;
+        vec_push(&a->groups.at[group].noderoles, id);
+        return;
     }
+    look_again(a, nr, group);
     if (old && failing(nr))
         move(a, id, false);
     nr->group = group;
@@ -111,12 +136,14 @@ void tolerance_join(struct anneal *a, uint32_t id, uint32_t group)
         vec_push(&a->groups.at[group].noderoles, id);
     if (group && failing(nr))
         move(a, id, true);
-    for (uint32_t t = nr->first_task; failing(nr) && t < nr->first_task + nr->n_tasks; t++) {
+    for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++) {
         const uint32_t *next = graph_out(&a->order, t, &n);
         for (uint32_t k = 0; task_state_failed(a->task_state[t]) && k < n; k++) {
             task_join_failure(a, next[k]);
             task_unfail(a, next[k]);
         }
+        task_join_failure(a, t);
+        task_unfail(a, t);
     }
 }
 

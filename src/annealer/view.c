@@ -60,6 +60,9 @@ bool anneal_noderole(const struct anneal *a, uint32_t id, struct noderole_view *
                                 .target = nr->target,
                                 .reason = nr->reason,
                                 .flags = nr->flags,
+                                .begun = nr->mode & MODE_BEGUN,
+                                .forgiven = nr->mode & MODE_FORGIVEN,
+                                .let = nr->mode & MODE_LET,
                                 .data = nr->data};
     return true;
 }
@@ -169,8 +172,11 @@ bool anneal_group(const struct anneal *a, uint32_t id, struct group_view *v)
     if (id == 0 || id >= a->groups.n)
         return false;
     const struct group *g = &a->groups.at[id];
-    *v = (struct group_view){
-        .id = id, .may_fail = g->may_fail, .failed = g->failed, .beyond = g->beyond};
+    *v = (struct group_view){.id = id,
+                             .may_fail = g->may_fail,
+                             .failed = g->failed,
+                             .beyond = g->beyond,
+                             .stops = g->stops};
     return true;
 }
 

@@ -77,6 +77,8 @@ void event_write(struct buf *b, const struct event *ev)
         put_num(&w, "phase", ev->phase);
     if ((f & EVF_LAST) && ev->last)
         put_num(&w, "last", 1);
+    if ((f & EVF_BUDGET) && ev->n)
+        put_num(&w, "budget", ev->n);
     if ((f & EVF_RETURNED) && ev->returned)
         put_num(&w, "returned", 1);
     if (f & EVF_OP)
@@ -161,6 +163,7 @@ int event_parse(struct arena *a, struct str json, struct event *ev, struct err *
     GET(EVF_PHASE, phase, "phase", UINT8_MAX, false)
     GET(EVF_LAST, last, "last", 1, false)
     GET(EVF_RETURNED, returned, "returned", 1, false)
+    GET(EVF_BUDGET, n, "budget", UINT32_MAX, false)
     GET(EVF_OP, op, "op", UINT32_MAX, true)
 #undef GET
     if ((f & EVF_A) && r >= 0)

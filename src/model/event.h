@@ -33,6 +33,7 @@ enum event_field {
     EVF_LAST = 1u << 13, /* nothing that was sent to run behind it has begun */
     EVF_SETTINGS = 1u << 14,
     EVF_RETURNED = 1u << 15, /* by what a run returned, not by a person's word */
+    EVF_BUDGET = 1u << 16,   /* n: members of each roll-out that may fail, + 1; 0: as it was */
 };
 
 /*    kind            name               fields                    subject; flag; extra; a; b; n;
@@ -63,7 +64,7 @@ enum event_field {
     X(RETRY_NODEROLE, "noderole.retry", EVF_ID)                                                    \
     X(RETRY_OPERATION, "operation.retry", EVF_ID)                                                  \
     X(CANCEL, "operation.cancel", EVF_ID | EVF_FLAG) /* abort */                                   \
-    X(RESUME, "operation.resume", EVF_ID)                                                          \
+    X(RESUME, "operation.resume", EVF_ID | EVF_BUDGET)                                             \
     X(POKE, "task.poke", EVF_ID)                                                                   \
     X(RESOLVE, "task.resolve", EVF_ID | EVF_FLAG) /* done, failed, again */                        \
     X(ABANDON, "noderole.abandon", EVF_ID)        /* of a removal: what is left is not done */     \

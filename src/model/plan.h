@@ -81,6 +81,7 @@ struct plan_pool { /* a pool that does not live yet: a role's strategy, or one t
 struct plan_group { /* noderoles of a role: how many may fail before the operation stops */
     struct str name;
     uint32_t may_fail; /* PLAN_ANY_FAIL: all; 0: critical */
+    bool stops; /* a roll-out: beyond that no further one starts, and what has begun goes on */
 };
 #define PLAN_ANY_FAIL UINT32_MAX
 enum { PLAN_MOST_TASKS = 60000 }; /* of one noderole */

@@ -17,7 +17,7 @@
 #include "model/leb_i.h"
 #include "model/states.h"
 
-enum { PLAN_VERSION = 1 };
+enum { PLAN_VERSION = 2 };
 static const char plan_magic[4] = {'A', 'N', 'P', 'L'};
 
 /* --- writing --- */
@@ -136,6 +136,7 @@ void plan_encode(struct buf *b, const struct plan *p)
     for (uint32_t i = 0; i < p->n_groups; i++) {
         put_text(b, p->groups[i].name);
         leb_put(b, p->groups[i].may_fail);
+        leb_put(b, p->groups[i].stops);
     }
     leb_put(b, p->n_needs);
     for (uint32_t i = 0; i < p->n_needs; i++) {
@@ -296,7 +297,7 @@ enum {
     NODEROLE_LEAST = 27,
     TASK_LEAST = 6,
     POOL_LEAST = 2,
-    GROUP_LEAST = 2,
+    GROUP_LEAST = 3,
     NEED_LEAST = 2,
     CHANGE_LEAST = 28,
 };
@@ -339,6 +340,7 @@ static void take_plan(struct source *s, struct plan *p)
     for (uint32_t i = 0; i < p->n_groups; i++) {
         p->groups[i].name = take_text(s, "name of a group");
         p->groups[i].may_fail = take_u32(s, "tolerance of a group");
+        p->groups[i].stops = take_u32(s, "kind of a group") != 0;
     }
     p->n_needs = take_count(s, NEED_LEAST, "number of needs");
     p->needs = arena_new(&p->mem, struct plan_need, p->n_needs);

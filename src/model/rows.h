@@ -120,7 +120,8 @@ enum { TENANT_ALL = 0 };
     X(U32, tenant, FIX)                                                                            \
     X(U32, realm, FIX)                                                                             \
     X(TEXT, name, FIX)                                                                             \
-    X(U32, may_fail, FIX)
+    X(U32, may_fail, FIX)                                                                          \
+    X(U8, stops, FIX) /* a roll-out: beyond that no further one starts */
 #define ROW_NODE(X)                                                                                \
     X(U32, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
@@ -171,7 +172,8 @@ enum { TENANT_ALL = 0 };
     X(U8, state, DYN)                                                                              \
     X(U8, reason, DYN)                                                                             \
     X(U8, held, DYN)                                                                               \
-    X(U32, gone, DYN) /* tasks that passed, of noderoles that vanished since */                    \
+    X(U32, gone, DYN)     /* tasks that passed, of noderoles that vanished since */                \
+    X(U32, failures, DYN) /* members of each roll-out that may fail, + 1; 0: as planned */         \
     X(U64, served, DYN)                                                                            \
     X(U64, ended_ms, DYN)                                                                          \
     X(U32, total, DYN)                                                                             \

@@ -145,7 +145,8 @@
     X(UNDO, "undo")                                                                                \
     X(PARENT_STOPPED, "parent-stopped")                                                            \
     X(OPERATION, "operation")                                                                      \
-    X(RETURNED, "returned")
+    X(RETURNED, "returned")                                                                        \
+    X(ROLLOUT, "rollout")
 
 enum noderole_state {
 #define X(id) NODEROLE_##id,

@@ -360,6 +360,18 @@ static void tell_tolerance(const struct why_answer *w, const struct why *y, stru
                            or_unknown(t->about.name), g.may_fail);
 }
 
+static void tell_rollout(const struct why_answer *w, const struct why *y, struct told *t)
+{
+    uint32_t may, failed = anneal_rollout(w->server->engine, y->id, (uint32_t)y->value, &may);
+    t->gravity = GRAVITY_PERSON;
+    t->text = arena_printf(
+        w->mem, "the roll-out of %s in operation %" PRIu64 " stopped: %s failed, %u may",
+        or_unknown(t->about.name), y->value, text_count(failed, "member").s, may);
+    t->remedy = arena_printf(w->mem, "anneal operation resume %" PRIu64, y->value);
+    t->see = arena_printf(w->mem, "anneal task list --operation %" PRIu64 " --state FAILED",
+                          y->value);
+}
+
 static void tell(struct why_answer *w, const struct why *y, struct told *t)
 {
     const struct server *s = w->server;
@@ -425,6 +437,7 @@ static void tell(struct why_answer *w, const struct why *y, struct told *t)
         t->remedy = arena_printf(w->mem, "anneal task resolve %u done|failed|again", y->id);
         break;
     case WHY_TOLERANCE: tell_tolerance(w, y, t); break;
+    case WHY_ROLLOUT: tell_rollout(w, y, t); break;
     case WHY_AHEAD:
         t->text = arena_printf(w->mem, "it was sent ahead, and begins on its node behind %s",
                                task_words(w, y->id));

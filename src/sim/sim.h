@@ -102,6 +102,7 @@ struct sim_options { /* 0: drawn from the seed */
     X(joins)                                                                                       \
     X(drains)                                                                                      \
     X(corrections)                                                                                 \
+    X(rollouts)                                                                                    \
     X(fenced)                                                                                      \
     X(plans)                                                                                       \
     X(changes)                                                                                     \

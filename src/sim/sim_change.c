@@ -237,7 +237,8 @@ void sim_change_strike(struct sim *s)
 {
     struct draft_change *d = draft_new(s);
     d->plan->groups = arena_new(&d->plan->mem, struct plan_group, 1);
-    d->plan->groups[0] = (struct plan_group){str_of("group"), rng_below(&s->chaos, 4)};
+    d->plan->groups[0] = (struct plan_group){str_of("group"), rng_below(&s->chaos, 4),
+                                             rng_chance(&s->chaos, 500)};
     d->plan->n_groups = 1;
     for (uint32_t i = rng_from(&s->chaos, 1, CHANGES_MOST); i > 0; i--)
         (void)any_noderole(d, false, false);

@@ -84,7 +84,7 @@ static void check_passed(struct sim *s, uint32_t task, uint32_t before)
 {
     struct task_view v;
     anneal_task(s->server.engine, before, &v);
-    if (!task_state_passed(v.state))
+    if (!task_state_passed(v.state) && !sim_rollout_orders(s, task, before))
         sim_fail(s, "invariant 5: task %u started, task %u before it is %s", task, before,
                  task_state_name(v.state));
 }
@@ -226,7 +226,7 @@ static void check_joined(struct sim *s, const struct effects *fx, uint32_t task)
         bool over = task_state_passed(before.state) || (failed && t.rule == RULE_JOIN_ENDED) ||
                     (failed && t.rule == RULE_JOIN_TOLERATE && group_forgives(a, before.noderole));
         /* On a node it stays passed, whatever those before it do next. */
-        if (!over && !(t.node && begun_again(fx, deps[i])))
+        if (!over && !(t.node && begun_again(fx, deps[i])) && !sim_rollout_orders(s, task, deps[i]))
             sim_fail(s, "invariant 5: task %u (%s) passed, task %u before it is %s", task,
                      task_rule_name(t.rule), deps[i], task_state_name(before.state));
     }
@@ -260,8 +260,9 @@ static void check_drained(struct sim *s, const struct effects *fx, uint32_t task
     struct operation_view op;
     uint32_t failed = 0, fresh = 0;
     anneal_task(a, task, &t);
+    struct group_view g;
     if (!task_state_failed(t.state) || !anneal_noderole(a, t.noderole, &nr) || !nr.group ||
-        group_forgives(a, t.noderole))
+        group_forgives(a, t.noderole) || (anneal_group(a, nr.group, &g) && g.stops))
         return;
     for (uint32_t i = 0; i < nr.n_tasks; i++)
         failed += anneal_task(a, nr.first_task + i, &t) && task_state_failed(t.state);
@@ -294,7 +295,8 @@ static void check_success(struct sim *s, uint32_t id)
             continue;
         for (uint32_t i = 0; i < nr.n_tasks; i++)
             if (anneal_task(a, nr.first_task + i, &t) && task_state_failed(t.state) &&
-                (op.state == OPERATION_SUCCEEDED || !group_forgives(a, n)))
+                (op.state == OPERATION_SUCCEEDED ||
+                 (!group_forgives(a, n) && !sim_rollout_within(s, n))))
                 sim_fail(s, "operation %u %s, and task %u is %s", id,
                          operation_state_name(op.state), t.id, task_state_name(t.state));
     }
@@ -327,6 +329,7 @@ static void check_start(struct sim *s, const struct effects *fx, const struct di
         return;
     }
     s->report->starts++;
+    sim_rollout_started(s, t.v.noderole);
     check_dependencies(s, d->task, t.v.noderole);
     if (picked)
         check_order_of_starts(s, &t);
@@ -424,12 +427,14 @@ void sim_check_restored(struct sim *s)
     for (uint32_t id = 1; id < anneal_noderole_end(s->server.engine); id++) {
         s->marks.at[id] &= (uint8_t)~SIM_HALF_DONE;
         (void)note_service(s, id);
+        sim_rollout_note(s, id);
     }
 }
 
 static void check_change(struct sim *s, const struct effects *fx, const struct change *c)
 {
     if (c->table == ROWS_NODEROLE) {
+        sim_rollout_note(s, c->id);
         if (note_service(s, c->id))
             check_loss(s, c->id);
     } else if (c->table == ROWS_NODE && c->to == ALIVE_DEAD && c->from != ALIVE_DEAD) {

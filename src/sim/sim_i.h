@@ -164,6 +164,7 @@ enum {
     SIM_CROSSED = 2,   /* it waits for tasks of others */
     SIM_HALF_DONE = 4, /* something of it failed that is to be undone before it is tried again */
     SIM_SERVES = 8,    /* it was in service at the end of the last step */
+    SIM_BEGUN = 16,    /* a task of its run had started then */
 };
 
 /* ---- the server ---- */
@@ -427,6 +428,13 @@ void sim_check_end(struct sim *s);
 /* sim_correct.c */
 void sim_correct_look(struct sim *s, const struct event *ev); /* before it is applied */
 void sim_correct_check(struct sim *s, const struct effects *fx);
+
+/* sim_rollout.c */
+/* Both are members of one roll-out: it may start when that has failed. */
+bool sim_rollout_orders(const struct sim *s, uint32_t task, uint32_t before);
+bool sim_rollout_within(const struct sim *s, uint32_t noderole); /* its failure may be */
+void sim_rollout_started(struct sim *s, uint32_t noderole);
+void sim_rollout_note(struct sim *s, uint32_t noderole); /* after each step that changed it */
 
 /* sim_chaos.c */
 void sim_chaos_strike(struct sim *s);

@@ -356,7 +356,8 @@ static struct plan *plan_draw(struct sim *s, uint32_t noderoles)
     p->n_groups = rng_below(r, GROUPS_MOST + 1);
     for (uint32_t i = 0; i < p->n_groups; i++)
         p->groups[i] = (struct plan_group){str_of("group"),
-                                           rng_chance(r, 200) ? PLAN_ANY_FAIL : rng_below(r, 4)};
+                                           rng_chance(r, 200) ? PLAN_ANY_FAIL : rng_below(r, 4),
+                                           rng_chance(r, 500)};
     p->n_noderoles = noderoles;
     p->noderoles = arena_new(&p->mem, struct plan_noderole, noderoles);
     for (uint32_t i = 0; i < noderoles; i++)

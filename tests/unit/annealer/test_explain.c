@@ -274,6 +274,20 @@ static void joins_and_groups(struct seen *seen)
     rig_done(&r);
 }
 
+static void stopped_rollout(struct seen *seen)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    r.groups[rig_group(&r, 0) - 1].stops = true;
+    rig_plan(&r, RIG_OP, "a@1%1 b@2%1>a c@3<b");
+    rig_fail(&r, "a");
+    is_text(task_why(&r, seen, "b"), "rollout-stopped grp 1", "what its roll-out stopped");
+    is_text(task_why(&r, seen, "c"), "parent-not-in-service noderole 2", "and what waits for it");
+    is_text(operation_why(&r, seen, RIG_OP), "rollout-stopped grp 1, failed task 1",
+            "of the operation: which roll-out, and what failed of it");
+    rig_done(&r);
+}
+
 static void nothing_there(void)
 {
     struct rig r;
@@ -303,6 +317,7 @@ int main(void)
     sent_ahead(&seen);
     removal(&seen);
     joins_and_groups(&seen);
+    stopped_rollout(&seen);
     nothing_there();
     for (int i = 0; i < WHY_RULE_COUNT; i++)
         ok(seen.rule[i], "%s was told", why_rule_name((enum why_rule)i));

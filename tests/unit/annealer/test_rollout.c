@@ -1,0 +1,195 @@
+/* test_rollout.c - a roll-out stops after more failures than may be (RFC 01, section 4) */
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "changes.h"
+
+static uint32_t rollout(struct rig *r, uint32_t failures)
+{
+    uint32_t g = rig_group(r, failures);
+    r->groups[g - 1].stops = true;
+    return g;
+}
+
+static void change_all(struct rig *r, uint32_t op, uint64_t data)
+{
+    static const char *const names[] = {"a", "b", "c", "d"};
+    struct plan *p = plan_of_changes(r);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        change(r, p, names[i], PLAN_C_DATA)->data = data;
+    is_int(apply(r, p, op), 0, "all are changed");
+}
+
+/* Four members in service, one at a time. */
+static void four(struct rig *r, uint32_t failures, const char *more)
+{
+    SCOPED_BUF(text);
+    rig_init(r, 6);
+    rollout(r, failures);
+    rig_step(r, (struct event){.kind = EVENT_POOL_SET, .id = 1, .n = 1});
+    buf_printf(&text, "a@1:2+1%%1 b@2:2+1%%1 c@3:2+1%%1 d@4:2+1%%1 %s", more);
+    rig_plan(r, RIG_OP, text.data);
+    rig_all_ok(r, "a.1 a.2 b.1 b.2 c.1 c.2 d.1 d.2");
+}
+
+static void stops_at_the_first(void)
+{
+    struct rig r;
+    four(&r, 0, "user@5<b");
+    rig_ok(&r, "user");
+    change_all(&r, 3, 7);
+    is_text(rig_started(&r), "a.1", "one at a time");
+    rig_ok(&r, "a.1");
+    rig_fail(&r, "a.2");
+    is_text(rig_started(&r), "", "no further member starts");
+    is_text(rig_states(&r, "a b c d user"), "ERROR STALE STALE STALE ACTIVE",
+            "the rest serve as they are");
+    is_text(rig_tasks(&r, "b.1"), "CANCELLED:rollout", "with that reason");
+    is_text(rig_op_text(&r, 3), "failed rollout", "and the operation has failed by it");
+    struct why why[4];
+    is_int(anneal_why_task(r.a, rig_task(&r, "b.1"), why, 4), 1, "why has a reason");
+    is_text(why_rule_name(why[0].rule), "rollout-stopped", "which is that");
+    rig_data(&r, "b", 8);
+    is_text(rig_started(&r), "", "other data do not start it");
+    rig_do(&r, EVENT_RESUME, 3);
+    is_text(rig_started(&r), "b.1", "a resume goes on with the rest");
+    rig_all_ok(&r, "b.1 b.2 c.1");
+    rig_fail(&r, "c.2");
+    is_text(rig_op_text(&r, 3), "failed rollout", "until the next one fails");
+    rig_step(&r, (struct event){.kind = EVENT_RESUME, .id = 3, .n = 2});
+    rig_all_ok(&r, "d.1 d.2");
+    is_text(rig_op_text(&r, 3), "succeeded-with-failures", "what was resumed is forgiven");
+    rig_done(&r);
+}
+
+static void retry_goes_on(void)
+{
+    struct rig r;
+    four(&r, 0, "");
+    change_all(&r, 3, 7);
+    rig_fail(&r, "a.1");
+    rig_do(&r, EVENT_RETRY_NODEROLE, rig_nr(&r, "a").id);
+    is_text(rig_started(&r), "a.1", "the failed one can be tried by itself");
+    rig_all_ok(&r, "a.1 a.2");
+    is_text(rig_states(&r, "a b"), "ACTIVE STALE", "the others wait still");
+    is_text(rig_op_text(&r, 3), "failed rollout", "stopped is stopped");
+    rig_do(&r, EVENT_RETRY_OPERATION, 3);
+    rig_all_ok(&r, "b.1 b.2 c.1 c.2 d.1 d.2");
+    is_text(rig_op_text(&r, 3), "succeeded", "a retry of the operation goes on");
+    rig_done(&r);
+}
+
+static void budget(void)
+{
+    struct rig r;
+    four(&r, 1, "");
+    change_all(&r, 3, 7);
+    rig_fail(&r, "a.1");
+    is_text(rig_started(&r), "b.1", "one may fail");
+    rig_all_ok(&r, "b.1 b.2");
+    rig_fail(&r, "c.1");
+    is_text(rig_states(&r, "a b c d"), "ERROR ACTIVE ERROR STALE", "not two");
+    is_text(rig_op_text(&r, 3), "failed rollout", "told so");
+    change_all(&r, 4, 9);
+    rig_all_ok(&r, "a.1 a.2 b.1 b.2 c.1 c.2 d.1 d.2");
+    is_text(rig_op_text(&r, 4), "succeeded", "a correction rolls over all, from nothing");
+    change_all(&r, 5, 11);
+    rig_fail(&r, "a.1");
+    rig_all_ok(&r, "b.1 b.2 c.1 c.2 d.1 d.2");
+    is_text(rig_op_text(&r, 5), "succeeded-with-failures", "within its budget it ends well");
+    rig_done(&r);
+}
+
+/* Two at a time: the other one goes on to its end. */
+static void in_flight(void)
+{
+    struct rig r;
+    four(&r, 0, "");
+    rig_step(&r, (struct event){.kind = EVENT_POOL_SET, .id = 1, .n = 2});
+    change_all(&r, 3, 7);
+    is_text(rig_started(&r), "a.1 b.1", "two at a time");
+    rig_fail(&r, "a.1");
+    rig_ok(&r, "b.1");
+    is_text(rig_started(&r), "b.2", "what has begun goes on");
+    rig_ok(&r, "b.2");
+    is_text(rig_states(&r, "a b c d"), "ERROR ACTIVE STALE STALE", "and no further one");
+    is_text(rig_op_text(&r, 3), "failed rollout", "then it is over");
+    rig_done(&r);
+}
+
+/* In a row: the edge means "when that has ended", and the budget decides. */
+static void one_by_one(void)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    rollout(&r, 1);
+    rig_plan(&r, RIG_OP, "a@1%1 b@2%1>a c@3%1>b");
+    rig_fail(&r, "a");
+    is_text(rig_started(&r), "b", "one may fail, and the next one begins");
+    rig_fail(&r, "b");
+    is_text(rig_tasks(&r, "c"), "CANCELLED:rollout", "not two");
+    rig_step(&r, (struct event){.kind = EVENT_RESUME, .id = RIG_OP});
+    is_text(rig_started(&r), "c", "a resume goes on behind what failed");
+    rig_ok(&r, "c");
+    is_text(rig_op_text(&r, RIG_OP), "succeeded-with-failures", "to its end");
+    rig_done(&r);
+}
+
+/* Who waits for a member that was stopped does not hold the operation open. */
+static void children_wait(void)
+{
+    struct rig r;
+    rig_init(&r, 4);
+    rollout(&r, 0);
+    rig_step(&r, (struct event){.kind = EVENT_POOL_SET, .id = 1, .n = 1});
+    rig_plan(&r, RIG_OP, "a@1+1%1 b@2+1%1 child@3<b grandchild@4<child");
+    rig_fail(&r, "a");
+    is_text(rig_tasks(&r, "b child grandchild"),
+            "CANCELLED:rollout CANCELLED:dependency CANCELLED:dependency", "all behind it wait");
+    is_text(rig_op_text(&r, RIG_OP), "failed rollout", "and the operation ends");
+    rig_do(&r, EVENT_RESUME, RIG_OP);
+    rig_all_ok(&r, "b child grandchild");
+    is_text(rig_op_text(&r, RIG_OP), "succeeded-with-failures", "resumed, they follow");
+    rig_done(&r);
+}
+
+static void another_request(void)
+{
+    struct rig r;
+    four(&r, 0, "");
+    change_all(&r, 3, 7);
+    rig_fail(&r, "a.1");
+    rig_rerun(&r, 4, "b");
+    is_text(rig_started(&r), "b.1", "another request over one of them is another roll-out");
+    rig_fail(&r, "b.1");
+    is_text(rig_op_text(&r, 4), "failed rollout", "of its own");
+    is_text(rig_states(&r, "c d"), "STALE STALE", "which reaches nobody else");
+    rig_done(&r);
+}
+
+/* The standing operation restores what was lost. */
+static void losses_do_not_stop(void)
+{
+    struct rig r;
+    four(&r, 0, "");
+    rig_step(&r, (struct event){.kind = EVENT_POOL_SET, .id = 1, .n = 2});
+    for (uint32_t n = 1; n <= 4; n++)
+        rig_do(&r, EVENT_NODE_DEAD, n);
+    for (uint32_t n = 1; n <= 4; n++)
+        rig_seen(&r, n, 100 + n, 9);
+    rig_fail(&r, "a.1");
+    rig_all_ok(&r, "b.1 b.2");
+    is_text(rig_started(&r), "c.1", "what was lost comes back, whoever fails");
+    rig_done(&r);
+}
+
+int main(void)
+{
+    stops_at_the_first();
+    retry_goes_on();
+    budget();
+    in_flight();
+    one_by_one();
+    children_wait();
+    another_request();
+    losses_do_not_stop();
+    return tap_done();
+}
