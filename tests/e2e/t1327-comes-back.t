@@ -125,7 +125,10 @@ anew h0004; add d.t h0004
 kill -CONT "${pids[w]}"
 seen_as d.t h0004; ok $? "heard again, the worker reaches the one that was added" "$(told d.t)"
 deployed d.t h0004; ok $? "and tasks run there" "$(told d.t)"
-deleted d.t; killed w; anew h0004; add d.t h0004
+deleted d.t; killed w
+missing() { [ "$(anneal worker show w -o json | jq -r .state)" = silent ]; } # else it is given the first probe, which goes with it
+until_true 30 missing; ok $? "the worker is killed, and missed" "$(anneal worker show w)"
+anew h0004; add d.t h0004
 libssh; until_true 20 attached w; ok $? "a worker that is started anew"
 seen_as d.t h0004; ok $? "knows nothing, and needs nothing" "$(told d.t)"
 ended w
