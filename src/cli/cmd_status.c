@@ -114,8 +114,21 @@ struct concern {
     const char *one, *many, *remedy;
 };
 
-static void concern_draw(struct pen *pen, const struct concern *x)
+struct concerns {
+    struct pen *pen;
+    int found;
+};
+
+static void concern_draw(struct concerns *all, const struct concern *x)
 {
+    struct pen *pen = all->pen;
+    if (!x->n)
+        return;
+    if (!all->found++) {
+        pen_end(pen);
+        pen_put(pen, STYLE_BOLD, "needs attention");
+        pen_end(pen);
+    }
     pen_put(pen, STYLE_BAD, "  ! ");
     if (x->n > 1)
         pen_put(pen, STYLE_PLAIN, "%" PRId64 " %s", x->n, x->many);
@@ -126,19 +139,33 @@ static void concern_draw(struct pen *pen, const struct concern *x)
     pen_end(pen);
 }
 
+/* Nodes, as the server says; one of before counts the dead ones only. */
+static void nodes_draw(struct concerns *all, const struct value *v)
+{
+    const struct value *list = value_get(v, "attention");
+    if (!list)
+        concern_draw(all, &(struct concern){count_at(v, "nodes.dead"), "1 node is dead",
+                                            "nodes are dead", "anneal node list --alive dead"});
+    for (uint32_t i = 0; value_is(list, VALUE_LIST) && i < list->n; i++)
+        concern_draw(
+            all, &(struct concern){1, value_as_text(value_get(&list->items[i], "text"), "?"), "",
+                                   value_as_text(value_get(&list->items[i], "remedy"), "")});
+}
+
 /* Draws what needs attention; returns how many things do. */
 static int concerns_draw(struct pen *pen, const struct value *v)
 {
+    struct concerns all = {.pen = pen};
     const char *check = value_as_text(value_at(v, "store.check"), "ok");
     bool idle = !count_sum(value_get(v, "tasks")) || count_at(v, "workers");
     const char *degraded = value_as_text(value_at(v, "store.degraded"), "");
     const char *backup = value_as_text(value_at(v, "store.backup.error"), "");
-    const struct concern all[] = {
+    const struct concern first[] = {
         {*degraded != '\0', "nothing can be written", "", degraded},
         {count_at(v, "noderoles.ERROR"), "1 noderole is in ERROR", "noderoles are in ERROR",
          "anneal noderole list --state ERROR"},
-        {count_at(v, "nodes.dead"), "1 node is dead", "nodes are dead",
-         "anneal node list --alive dead"},
+    };
+    const struct concern rest[] = {
         {count_at(v, "tasks.FAILED"), "1 task failed", "tasks failed",
          "anneal task list --state FAILED"},
         {value_as_bool(value_get(v, "stalled"), false), "work is stalled", "", "anneal watch"},
@@ -149,18 +176,12 @@ static int concerns_draw(struct pen *pen, const struct value *v)
         {strcmp(check, "ok") != 0, "the store is damaged", "", "anneal admin check"},
         {*backup != '\0', "the last backup failed", "", backup},
     };
-    int found = 0;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (!all[i].n)
-            continue;
-        if (!found++) {
-            pen_end(pen);
-            pen_put(pen, STYLE_BOLD, "needs attention");
-            pen_end(pen);
-        }
-        concern_draw(pen, &all[i]);
-    }
-    return found;
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        concern_draw(&all, &first[i]);
+    nodes_draw(&all, v);
+    for (size_t i = 0; i < sizeof rest / sizeof *rest; i++)
+        concern_draw(&all, &rest[i]);
+    return all.found;
 }
 
 int cmd_status(struct cli *c, struct err *e)

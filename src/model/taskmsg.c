@@ -42,8 +42,9 @@ enum {
     X(jig, STR, TASK, TASK)                                                                        \
     X(name, STR, TASK, 0)                                                                          \
     X(node, STR, TASK | SEEN, SEEN)                                                                \
+    X(node_id, U32, TASK | SEEN, 0)                                                                \
     X(access, STR, TASK, 0)                                                                        \
-    X(access_rev, U64, TASK, 0)                                                                    \
+    X(access_rev, U64, TASK | SEEN, 0)                                                             \
     X(address, STR, TASK, 0)                                                                       \
     X(key, STR, TASK, 0)                                                                           \
     X(params, STR, TASK, 0)                                                                        \

@@ -125,13 +125,15 @@ const char *probe_end_name(enum probe_end p);
 
 struct probe_ask {
     struct str node, access; /* as in a TASK */
+    uint32_t node_id;
     uint64_t access_rev;
     uint64_t number; /* the answer repeats it */
     bool who;        /* which machine it is, and in which boot, is asked too */
 };
 struct probe_answer {
     struct str node;
-    uint64_t number; /* 0: nobody asked */
+    uint32_t node_id; /* as it was asked; 0: not told */
+    uint64_t number;  /* 0: nobody asked */
     enum probe_end end;
     struct str text;                /* why not, for people */
     struct str machine_id, boot_id; /* "": not told */
@@ -149,7 +151,9 @@ struct taskmsg {
     /* TASK */
     struct str jig, name, node, address; /* task name for people; node's name and first address */
     struct str access;                   /* JSON text: how its node is reached; "": as usual */
-    uint64_t access_rev;     /* rises with what is said of the node: an older access is not taken */
+    uint32_t node_id;        /* never used again: a higher one of the name is another node; SEEN */
+    uint64_t access_rev;     /* rises with what is said of the node: an older access is not taken;
+                              * SEEN: by which it was reached */
     struct str key;          /* the run's idempotency key, equal in all its attempts */
     struct str params, data; /* JSON text */
     struct str under, over;  /* digests of documents, "" for none */

@@ -1,7 +1,7 @@
 /* taskmsg_probe.c - lists of probes and of what came of them, to JSON and back
  *
- *   probes   [{"node", "number", "access", "access_rev", "who"}]
- *   answers  [{"node", "number", "end", "text", "machine_id", "boot_id"}]
+ *   probes   [{"node", "node_id", "number", "access", "access_rev", "who"}]
+ *   answers  [{"node", "node_id", "number", "end", "text", "machine_id", "boot_id"}]
  *
  * As everywhere in a message: what is zero or empty is left out, unknown members are ignored, a
  * wrong type is refused.  A node without a name, and an end that is none, are refused too.
@@ -38,11 +38,12 @@ static void put_number(struct jsonw *w, const char *key, uint64_t n)
     jsonw_u64(w, n);
 }
 
-static void put_head(struct jsonw *w, struct str node, uint64_t number)
+static void put_head(struct jsonw *w, struct str node, uint32_t node_id, uint64_t number)
 {
     jsonw_map(w);
     jsonw_key(w, "node");
     jsonw_str(w, node.s ? node : str_of(""));
+    put_number(w, "node_id", node_id);
     put_number(w, "number", number);
 }
 
@@ -52,7 +53,7 @@ void taskmsg_probes_write(struct jsonw *w, const char *name, const struct taskms
     jsonw_list(w);
     for (uint32_t i = 0; i < m->n_probes; i++) {
         const struct probe_ask *p = &m->probes[i];
-        put_head(w, p->node, p->number);
+        put_head(w, p->node, p->node_id, p->number);
         put_text(w, "access", p->access);
         put_number(w, "access_rev", p->access_rev);
         if (p->who) {
@@ -70,7 +71,7 @@ void taskmsg_answers_write(struct jsonw *w, const char *name, const struct taskm
     jsonw_list(w);
     for (uint32_t i = 0; i < m->n_answers; i++) {
         const struct probe_answer *p = &m->answers[i];
-        put_head(w, p->node, p->number);
+        put_head(w, p->node, p->node_id, p->number);
         jsonw_key(w, "end");
         jsonw_text(w, probe_end_name(p->end));
         put_text(w, "text", p->text);
@@ -116,18 +117,23 @@ static int get_number(const struct item *x, const char *key, uint64_t *ret_n)
     return 0;
 }
 
-static int get_head(const struct item *x, struct str *ret_node, uint64_t *ret_number)
+static int get_head(const struct item *x, struct str *ret_node, uint32_t *ret_id,
+                    uint64_t *ret_number)
 {
     struct str node = {0};
+    uint64_t id = 0;
     if (x->v->kind != VALUE_MAP)
         return refuse(x, "expected a map");
-    if (get_number(x, "number", ret_number) < 0)
+    if (get_number(x, "number", ret_number) < 0 || get_number(x, "node_id", &id) < 0)
         return -ERR_INVALID;
+    if (id > UINT32_MAX)
+        return refuse(x, "no node has so high a number");
     if (get_text(x, "node", &node) < 0)
         return -ERR_INVALID;
     if (node.n == 0)
         return refuse(x, "a node has a name");
     *ret_node = node;
+    *ret_id = (uint32_t)id;
     return 0;
 }
 
@@ -158,7 +164,7 @@ int taskmsg_probes_read(struct arena *a, const char *name, const struct value *v
     for (uint32_t i = 0; i < v->n; i++) {
         struct item x = {name, i, &v->items[i], e};
         const struct value *who = value_get(x.v, "who");
-        if (get_head(&x, &probes[i].node, &probes[i].number) < 0 ||
+        if (get_head(&x, &probes[i].node, &probes[i].node_id, &probes[i].number) < 0 ||
             get_text(&x, "access", &probes[i].access) < 0 ||
             get_number(&x, "access_rev", &probes[i].access_rev) < 0)
             return -ERR_INVALID;
@@ -180,7 +186,7 @@ int taskmsg_answers_read(struct arena *a, const char *name, const struct value *
     for (uint32_t i = 0; i < v->n; i++) {
         struct item x = {name, i, &v->items[i], e};
         struct probe_answer *p = &answers[i];
-        if (get_head(&x, &p->node, &p->number) < 0 || get_end(&x, &p->end) < 0 ||
+        if (get_head(&x, &p->node, &p->node_id, &p->number) < 0 || get_end(&x, &p->end) < 0 ||
             get_text(&x, "text", &p->text) < 0 || get_text(&x, "machine_id", &p->machine_id) < 0 ||
             get_text(&x, "boot_id", &p->boot_id) < 0)
             return -ERR_INVALID;

@@ -101,6 +101,7 @@ static bool task_message(struct server *s, struct data_look *look, struct arena 
                               .name = str_of(def->name),
                               .node = str_of(t.node ? s->inv.nodes.at[t.node].name : ""),
                               .address = t.node ? data_node_get(s, t.node)->address : str_of(""),
+                              .node_id = t.node,
                               .access = t.node ? data_node_get(s, t.node)->access : str_of(""),
                               .access_rev = t.node ? dispatch_access_rev(s, t.node) : 0,
                               .key = str_of(arena_printf(mem, "t%u-g%u", d->task, nr.generation)),

@@ -1,6 +1,6 @@
 /* face_get.c - one object at a time, and the server's own state in one answer */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "server/server_i.h"
+#include "server/probing.h"
 
 int server_node_get(struct server *s, const struct server_call *c, struct server_reply *r,
                     struct err *e)
@@ -185,6 +185,7 @@ int server_status(struct server *s, const struct server_call *c, struct server_r
     value_put_int(a, v, "workers", (int64_t)workers_present(s));
     value_put_bool(a, v, "stalled", stalled);
     value_put_bool(a, v, "suspect", anneal_suspect(s->engine));
+    value_set(a, v, "attention", attention_view(s, a));
     value_set(a, v, "store", store_value(s, a));
     r->body = v;
     return 0;

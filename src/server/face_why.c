@@ -142,6 +142,7 @@ static int why_noderole(struct why_answer *w, const char *text, struct server_re
     if (!anneal_noderole(w->server->engine, id, &v))
         return face_not_found(e, "noderole", text);
     why_follow(w, ROWS_NODEROLE, id);
+    probing_why_on(w, v.node);
     struct why_head h = {.object = "noderole",
                          .name = view_noderole_name(w->server, w->mem, id),
                          .state = noderole_state_name(v.state),
@@ -160,6 +161,7 @@ static int why_task(struct why_answer *w, const char *text, struct server_reply 
     if (!anneal_task(w->server->engine, id, &v))
         return face_not_found(e, "task", text);
     why_follow(w, ROWS_TASK, id);
+    probing_why_on(w, v.node);
     struct why_head h = {.object = "task",
                          .name = view_task_name(w->server, id),
                          .state = task_state_name(v.state),

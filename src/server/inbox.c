@@ -124,7 +124,9 @@ static void on_want(struct worker_info *w, const struct taskmsg *m)
 
 /* ---- in: nodes ---- */
 
-/* A host key is pinned once; from then on only a person changes it. */
+/* A host key is pinned once; from then on only a person changes it.  One that a worker met by what
+ * it was told before may be of a machine that is gone, or that nobody trusts any more: told what is
+ * said now, the worker forgets it and looks again. */
 static bool on_seen(struct server *s, const struct taskmsg *m)
 {
     SCOPED_ARENA(mem);
@@ -132,7 +134,9 @@ static bool on_seen(struct server *s, const struct taskmsg *m)
     uint32_t id = inventory_node_find(&s->inv, arena_strndup(&mem, m->node.s, m->node.n));
     if (server_writable(s, &e) < 0)
         return false;
-    if (id)
+    bool now = id &&
+               (!m->node_id || (m->node_id == id && m->access_rev == dispatch_access_rev(s, id)));
+    if (now)
         node_body_pin(s, &mem, id, m->host_key);
     return true;
 }

@@ -214,6 +214,7 @@ static void look(struct server *s, uint32_t node, struct batch *b)
         .to = w,
         .ask = {.node = str_of(arena_strdup(&b->mem, s->inv.nodes.at[node].name)),
                 .access = {arena_strndup(&b->mem, n->access.s, n->access.n), n->access.n},
+                .node_id = node,
                 .access_rev = dispatch_access_rev(s, node),
                 .number = pulse_asked(s->pulse, node, who, now),
                 .who = who}};
@@ -281,6 +282,8 @@ bool probing_answers(struct worker_info *w, const struct taskmsg *m)
     for (uint32_t i = 0; i < m->n_answers; i++) {
         const struct probe_answer *a = &m->answers[i];
         uint32_t node = inventory_node_find(&s->inv, arena_strndup(&mem, a->node.s, a->node.n));
+        if (a->node_id && a->node_id != node)
+            continue; /* of one that had this name before */
         if (node && a->end == PROBE_MISSED)
             probing_hurry(s, node);
         else if (node)

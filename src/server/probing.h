@@ -33,7 +33,18 @@ struct value *probing_view(struct server *s, struct arena *mem, uint32_t node);
 /* ": it has not answered since ...; tried 10.0.0.1, 10.0.0.2: no route to host"; "" if nothing is
  * known. */
 const char *probing_words(struct server *s, struct arena *mem, uint32_t node);
+/* What helps with a node that is not alive, or that does not let us in: a command where there is
+ * one.
+ */
+const char *probing_remedy(struct server *s, struct arena *mem, uint32_t node);
+/* Does something that is not trusted answer in its place? */
+bool probing_untrusted(const struct server *s, uint32_t node);
 /* Reasons of a node that are not the engine's: silent, host-key-changed, auth, unable. */
 void probing_why(struct why_answer *w, uint32_t node);
+/* Of something that is on it: what keeps us from an alive node. */
+void probing_why_on(struct why_answer *w, uint32_t node);
+
+/* attention.c: [{rule, text, remedy, count, node}] */
+struct value *attention_view(struct server *s, struct arena *mem);
 
 #endif

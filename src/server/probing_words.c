@@ -62,22 +62,74 @@ const char *probing_words(struct server *s, struct arena *mem, uint32_t node)
     return arena_printf(mem, ": %s", l.text);
 }
 
+bool probing_untrusted(const struct server *s, uint32_t node)
+{
+    struct pulse_look l;
+    return pulse_look(s->pulse, node, &l) && l.tried_ms && l.end == PROBE_HOST_KEY;
+}
+
+/* Of one that is looked for and was not reached, or not yet. */
+static const char *missed_remedy(struct arena *mem, const char *name, enum alive_state alive,
+                                 bool tried)
+{
+    if (alive == ALIVE_DEAD)
+        return arena_printf(
+            mem, "power on %s or repair its network; its return is noticed by itself", name);
+    if (tried)
+        return arena_printf(
+            mem, "power on %s, or correct its address: anneal node set %s --address ADDRESS", name,
+            name);
+    return arena_printf(mem, "anneal node show %s", name);
+}
+
+/* That it is alive need only be said of a node that nobody looks for, and of one that a person
+ * called dead though it answers. */
+const char *probing_remedy(struct server *s, struct arena *mem, uint32_t node)
+{
+    const char *name = s->inv.nodes.at[node].name;
+    struct node_view v = {0};
+    struct pulse_look l = {0};
+    bool watched = s->pulse && data_node_get(s, node)->by_ssh;
+    (void)pulse_look(s->pulse, node, &l);
+    (void)anneal_node(s->engine, node, &v);
+    if (v.alive == ALIVE_AWAY)
+        return arena_printf(mem, "anneal node show %s", name);
+    if (!watched || (l.tried_ms && l.end == PROBE_ANSWERS))
+        return arena_printf(mem, "anneal node report %s alive", name);
+    if (l.tried_ms && l.end == PROBE_HOST_KEY)
+        return arena_printf(mem, "anneal node trust %s", name);
+    if (l.tried_ms && l.end == PROBE_AUTH)
+        return arena_printf(mem, "anneal node set %s --access user=USER --access identity=KEY",
+                            name);
+    return missed_remedy(mem, name, (enum alive_state)v.alive, l.tried_ms && l.end == PROBE_SILENT);
+}
+
 /* An answer of something, which is no sight of the node. */
 static void say_refused(struct why_answer *w, const struct why_head *about,
                         const struct pulse_look *l)
 {
-    const char *name = about->name, *what = "it answers, but cannot be asked which machine it is",
-               *remedy = arena_printf(w->mem, "anneal node show %s", name);
-    if (l->end == PROBE_HOST_KEY) {
+    const char *name = about->name, *what = "it answers, but cannot be asked which machine it is";
+    if (l->end == PROBE_HOST_KEY)
         what = "it answers with a host key that is not trusted, and nothing is done there";
-        remedy = arena_printf(w->mem, "anneal node trust %s", name);
-    } else if (l->end == PROBE_AUTH) {
+    else if (l->end == PROBE_AUTH)
         what = "it answers, but does not let us in";
-        remedy = arena_printf(w->mem, "anneal node set %s --access user=USER --access identity=KEY",
-                              name);
-    }
     why_say(w, l->end == PROBE_UNABLE ? GRAVITY_TIME : GRAVITY_PERSON, probe_end_name(l->end),
-            about, arena_printf(w->mem, "node %s: %s: %s", name, what, l->text), remedy);
+            about, arena_printf(w->mem, "node %s: %s: %s", name, what, l->text),
+            l->end == PROBE_UNABLE ? arena_printf(w->mem, "anneal node show %s", name)
+                                   : probing_remedy(w->server, w->mem, about->id));
+}
+
+void probing_why_on(struct why_answer *w, uint32_t node)
+{
+    struct server *s = w->server;
+    struct node_view v;
+    struct pulse_look l;
+    if (!node || !anneal_node(s->engine, node, &v) || v.alive != ALIVE_ALIVE ||
+        !pulse_look(s->pulse, node, &l) || !l.tried_ms)
+        return; /* that it is not alive is told by the engine, with what helps */
+    struct why_head about = {.object = "node", .name = s->inv.nodes.at[node].name, .id = node};
+    if (l.end == PROBE_HOST_KEY || l.end == PROBE_AUTH)
+        say_refused(w, &about, &l);
 }
 
 void probing_why(struct why_answer *w, uint32_t node)

@@ -277,7 +277,7 @@ enum { DISPATCH_GRACE_MS = 5000, DISPATCH_CHAIN_MAX = 64 };
 bool dispatch_travels(struct server *s, uint32_t task);
 /* Nobody answers for it any more: another worker is sent, or it is lost. */
 void dispatch_lease_over(void *server, uint32_t task, uint32_t attempt);
-/* Orders what workers are told of a node, over restored backups too. */
+/* With the node's id it orders what workers are told under a name, over restored backups too. */
 uint64_t dispatch_access_rev(const struct server *s, uint32_t node);
 /* What runs on this node may be held because it could not be reached: not like this any more. */
 void dispatch_access_changed(struct server *s, uint32_t node);

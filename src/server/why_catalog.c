@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "server/server_i.h"
+#include "server/probing.h"
 
 enum { INSTANCES_MOST = 16, HOLDERS_MOST = 8 };
 
@@ -369,6 +369,7 @@ int why_binding(struct why_answer *w, const char *text, struct server_reply *r, 
         fine = arena_printf(w->mem, "%s is bound already: noderole %u is %s", text, present,
                             noderole_state_name(v.state));
         why_follow(w, ROWS_NODEROLE, present);
+        probing_why_on(w, node);
     }
     why_reply(w, &h, fine, r);
     return 0;

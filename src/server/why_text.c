@@ -198,6 +198,13 @@ static void tell_backoff(const struct why_answer *w, const struct why *y, struct
     t->remedy = command(w, "task poke", y->id);
 }
 
+/* Of a task that waits for its node or runs there: what a person can do, else `otherwise`. */
+static const char *node_remedy(const struct why_answer *w, uint32_t node, const char *otherwise)
+{
+    return node && probing_untrusted(w->server, node) ? probing_remedy(w->server, w->mem, node)
+                                                      : otherwise;
+}
+
 static void tell_waiting(const struct why_answer *w, const struct why *y, struct told *t)
 {
     struct task_view v = {0};
@@ -210,7 +217,7 @@ static void tell_waiting(const struct why_answer *w, const struct why *y, struct
                            task_words(w, y->id),
                            n.available ? in_words(w, v.wake_ms) : "when its node is available",
                            waiting_words(w, y->id, v.attempt));
-    t->remedy = command(w, "task poke", y->id);
+    t->remedy = node_remedy(w, v.node, command(w, "task poke", y->id));
 }
 
 static void tell_running(const struct why_answer *w, const struct why *y, struct told *t)
@@ -226,7 +233,7 @@ static void tell_running(const struct why_answer *w, const struct why *y, struct
         note = run_note_get(w->server, y->id, v.attempt);
     t->text = arena_printf(w->mem, "%s runs since %s, attempt %u%s%s", task_words(w, y->id), since,
                            v.attempt, note ? ": " : "", note ? note : "");
-    t->remedy = arena_printf(w->mem, "anneal task log %u -f", y->id);
+    t->remedy = node_remedy(w, v.node, arena_printf(w->mem, "anneal task log %u -f", y->id));
 }
 
 static void tell_busy(struct why_answer *w, const struct why *y, struct told *t)
@@ -269,7 +276,7 @@ static void tell_not_alive(const struct why_answer *w, const struct why *y, stru
     struct node_view v = {0};
     (void)anneal_node(w->server->engine, y->id, &v);
     t->gravity = v.alive == ALIVE_AWAY ? GRAVITY_TIME : GRAVITY_PERSON;
-    t->remedy = arena_printf(w->mem, "anneal node report %s alive", name);
+    t->remedy = probing_remedy(w->server, w->mem, y->id);
     if (v.alive == ALIVE_DEAD)
         t->text = arena_printf(w->mem, "node %s is dead%s", name,
                                probing_words(w->server, w->mem, y->id));

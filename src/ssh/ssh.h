@@ -53,10 +53,12 @@ enum ssh_trust {
 };
 
 /* A machine and how to get into it.  Borrowed by the calls that take one.  Two targets of the same
- * name are the same machine: where the second differs, it replaces what is known, and connections
- * made the old way end with the commands that they carry. */
+ * name and life are the same machine: where the second differs, it replaces what is known, and
+ * connections made the old way end with the commands that they carry.  Another life is another
+ * machine that has the name by now: the two share nothing. */
 struct ssh_target {
-    const char *name;             /* key in the pool, such as the node's; any text */
+    const char *name;             /* such as the node's; any text */
+    uint64_t life;                /* key in the pool with the name */
     const char *const *addresses; /* names or addresses, tried in order, the last good one first */
     size_t n_addresses;
     uint16_t port;                 /* 0: 22 */
@@ -87,7 +89,7 @@ struct ssh_pool_options {
     uint32_t connect_timeout_ms;      /* of one address, until logged in; 0: 10 s */
     /* A key was accepted because none was known: line is "type base64".  Once a key, before its
      * owner is logged in.  The pool holds to it from then on.  May be NULL. */
-    void (*on_host_key)(void *arg, const char *name, const char *line);
+    void (*on_host_key)(void *arg, const char *name, uint64_t life, const char *line);
     void *arg;
 };
 /* ERR_INVALID for a run directory that control sockets do not fit in. */
@@ -102,7 +104,7 @@ static inline void ssh_pool_scope_end(struct ssh_pool **p)
 /* Nothing is known of the target any more: neither the key that was accepted nor the address that
  * answered; its connections end with the commands that they carry.  For a node that is gone, or
  * whose keys are to be learnt anew. */
-void ssh_pool_forget(struct ssh_pool *p, const char *name);
+void ssh_pool_forget(struct ssh_pool *p, const char *name, uint64_t life);
 
 struct ssh_run;
 struct ssh_end { /* valid during the callback */

@@ -40,7 +40,8 @@ struct ssh_where {
 struct ssh_peer {
     struct ssh_pool *pool;
     char *name;
-    char id[13]; /* 12 hexadecimal digits of the name's digest: for file names and aliases */
+    uint64_t life;
+    char id[13]; /* 12 hexadecimal digits of its key's digest: for file names and aliases */
     struct ssh_where *where;
     enum ssh_trust trust;
     char *pinned;     /* the target's host keys, "" if none */
@@ -178,6 +179,8 @@ void ssh_run_unlink(struct ssh_run *r);
 int ssh_peer_of(struct ssh_pool *p, const struct ssh_target *t, struct ssh_peer **ret_peer,
                 struct err *e);
 void ssh_peer_free(struct ssh_peer *peer);
+/* It was forgotten, and nothing uses it any more: the pool does not know it from now on. */
+void ssh_peer_drop(struct ssh_peer *peer);
 /* A file name that can stand in quotes in an option of ssh and means itself there. */
 bool ssh_path_is_plain(const char *s);
 struct ssh_where *ssh_where_ref(struct ssh_where *w);

@@ -89,7 +89,7 @@ static int known_write(const struct ssh_conn *c, const char *path, struct err *e
  * other connection is what it was given, not what it met. */
 static enum ssh_fail known_learn(const struct master *m, char why[SSH_WHY])
 {
-    char *path = ssh_known_path(m->c), *save = NULL;
+    char *path = ssh_known_path(m->c->peer), *save = NULL;
     enum ssh_fail fail = SSH_FAIL_NONE;
     SCOPED_BUF(text);
     if (m->learns && fs_read(path, HOST_KEYS_MAX, &text, NULL) == 0 && text.data) {
@@ -156,7 +156,7 @@ static void openssh_connect(struct ssh_conn *c)
     TAILQ_INSERT_TAIL(&all->all, m, link);
     c->impl = m;
     (void)unlink(m->path); /* of an earlier process: ssh would do without multiplexing */
-    char *known = ssh_known_path(c);
+    char *known = ssh_known_path(c->peer);
     int rc = known_write(c, known, &e);
     free(known);
     const struct proc_spec spec = {.argv = ssh_openssh_argv(&mem, c, m->path),

@@ -41,11 +41,18 @@ static void option(struct args *a, const char *text)
     put(a, text);
 }
 
-char *ssh_known_path(const struct ssh_conn *c)
+char *ssh_known_path(const struct ssh_peer *peer)
 {
     SCOPED_BUF(b);
-    buf_printf(&b, "%s/k%s", c->pool->run_dir, c->peer->id);
+    buf_printf(&b, "%s/k%s", peer->pool->run_dir, peer->id);
     return buf_take(&b, NULL);
+}
+
+void ssh_known_remove(const struct ssh_peer *peer)
+{
+    char *path = ssh_known_path(peer);
+    (void)unlink(path); /* by libssh there never was one */
+    free(path);
 }
 
 static void put_identities(struct args *a, const struct ssh_target *t)
@@ -125,7 +132,7 @@ static void put_way(struct args *a, const struct way *w)
 
 const char *const *ssh_openssh_argv(struct arena *mem, const struct ssh_conn *c, const char *socket)
 {
-    char *known = ssh_known_path(c);
+    char *known = ssh_known_path(c->peer);
     struct way w = {c->pool, c->peer, &c->where->t, arena_strdup(mem, known)};
     struct args a = {mem, arena_new(mem, const char *, ARGS_MAX), 0};
     static const char *const begin[] = {"ssh", "-M", "-N", "-T", "-a", "-x"};

@@ -5,8 +5,9 @@
 
 #include "ssh/ssh_i.h"
 
-/* The host key file of c's peer.  Heap. */
-char *ssh_known_path(const struct ssh_conn *c);
+/* The host key file of a peer.  Heap. */
+char *ssh_known_path(const struct ssh_peer *peer);
+void ssh_known_remove(const struct ssh_peer *peer);
 const char *const *ssh_openssh_argv(struct arena *a, const struct ssh_conn *c, const char *socket);
 /* From standard error of a master that ended. */
 enum ssh_fail ssh_openssh_why(const char *words, char ret_why[SSH_WHY]);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "ssh/ssh_i.h"
+#include "ssh/ssh_openssh_i.h"
 
 enum { HOST_MAX = 255, PATH_LIMIT = 1024, ADDRESSES_MAX = 64, IDENTITIES_MAX = 16 };
 
@@ -196,34 +196,54 @@ static void keys_update(struct ssh_peer *peer, const char *now)
     peer->accepted = NULL;
 }
 
+/* The name, and which of those that have had it. */
+static struct str peer_key(const char *name, uint64_t life, struct buf *b)
+{
+    buf_puts(b, name);
+    if (life) {
+        buf_putc(b, '\0'); /* no name has one */
+        buf_u64(b, life);
+    }
+    return buf_str(b);
+}
+
+static struct ssh_peer *peer_find(const struct ssh_pool *p, const char *name, uint64_t life)
+{
+    uintptr_t known;
+    SCOPED_BUF(b);
+    return strmap_get(&p->peers, peer_key(name, life, &b), &known) ? (struct ssh_peer *)known
+                                                                   : NULL;
+}
+
 static struct ssh_peer *peer_new(struct ssh_pool *p, const struct ssh_target *t)
 {
     struct ssh_peer *peer = xcalloc(1, sizeof *peer);
-    struct digest d = digest_of(t->name, strlen(t->name));
+    SCOPED_BUF(b);
+    struct str key = peer_key(t->name, t->life, &b);
+    struct digest d = digest_of(key.s, key.n);
     char hex[DIGEST_HEX];
     digest_hex(&d, hex);
     memcpy(peer->id, hex, sizeof peer->id - 1);
     peer->pool = p;
     peer->name = xstrdup(t->name);
+    peer->life = t->life;
     peer->where = where_new(t);
     peer->pinned = xstrdup("");
     TAILQ_INIT(&peer->conns);
     TAILQ_INIT(&peer->waiting);
     TAILQ_INIT(&peer->probes);
-    strmap_put(&p->peers, str_of(t->name), (uintptr_t)peer);
+    strmap_put(&p->peers, key, (uintptr_t)peer);
     return peer;
 }
 
 int ssh_peer_of(struct ssh_pool *p, const struct ssh_target *t, struct ssh_peer **ret_peer,
                 struct err *e)
 {
-    uintptr_t known;
     int rc = target_check(p, t, e);
     if (rc)
         return rc;
-    struct ssh_peer *peer;
-    if (strmap_get(&p->peers, str_of(t->name), &known)) {
-        peer = (struct ssh_peer *)known;
+    struct ssh_peer *peer = peer_find(p, t->name, t->life);
+    if (peer) {
         struct digest d = target_digest(t);
         if (memcmp(&d, &peer->where->digest, sizeof d)) {
             conns_retire(peer);
@@ -251,12 +271,19 @@ void ssh_peer_free(struct ssh_peer *peer)
     free(peer);
 }
 
-void ssh_pool_forget(struct ssh_pool *p, const char *name)
+void ssh_peer_drop(struct ssh_peer *peer)
 {
-    uintptr_t known;
-    if (!strmap_get(&p->peers, str_of(name), &known))
+    SCOPED_BUF(b);
+    ssh_known_remove(peer);
+    strmap_del(&peer->pool->peers, peer_key(peer->name, peer->life, &b));
+    ssh_peer_free(peer);
+}
+
+void ssh_pool_forget(struct ssh_pool *p, const char *name, uint64_t life)
+{
+    struct ssh_peer *peer = peer_find(p, name, life);
+    if (!peer)
         return;
-    struct ssh_peer *peer = (struct ssh_peer *)known;
     free(peer->accepted);
     peer->accepted = NULL;
     peer->last_good = 0;
@@ -305,6 +332,6 @@ enum ssh_fail ssh_peer_key_check(struct ssh_peer *peer, const char *type, const 
     snprintf(peer->accepted, n, "%s %s", type, base64);
     const struct ssh_pool_options *o = &peer->pool->o;
     if (o->on_host_key)
-        o->on_host_key(o->arg, peer->name, peer->accepted);
+        o->on_host_key(o->arg, peer->name, peer->life, peer->accepted);
     return SSH_FAIL_NONE;
 }

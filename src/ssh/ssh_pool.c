@@ -189,10 +189,8 @@ static void peer_serve(struct ssh_peer *peer)
     if (!may && peer->wanting)
         TAILQ_REMOVE(&p->wanting, peer, in_wanting);
     peer->wanting = may;
-    if (peer->forgotten && !wants && TAILQ_EMPTY(&peer->conns) && !peer->dirty) {
-        strmap_del(&p->peers, str_of(peer->name));
-        ssh_peer_free(peer);
-    }
+    if (peer->forgotten && !wants && TAILQ_EMPTY(&peer->conns) && !peer->dirty)
+        ssh_peer_drop(peer);
 }
 
 /* At the limit: the connection that was idle for longest goes.  False if all are in use. */

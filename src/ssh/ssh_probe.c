@@ -167,8 +167,8 @@ static struct ssh_conn *kept_find(const struct ssh_peer *peer)
 {
     struct ssh_conn *c;
     TAILQ_FOREACH (c, &peer->conns, in_peer)
-        if (c->state == SSH_CONN_OPEN && !c->broken && c->via->keepalive)
-            return c;
+        if (c->state == SSH_CONN_OPEN && !c->broken && !c->retired && c->via->keepalive)
+            return c; /* a retired one may lead to where the machine was */
     return NULL;
 }
 

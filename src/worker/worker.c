@@ -129,6 +129,7 @@ static void on_beat(void *arg)
     uint64_t now_ms = loop_now_ms(w->loop), patience_ms = RESEND_BEATS * w->beat_ms;
     report(w, plugins_changed(w) ? TASKMSG_HELLO : TASKMSG_BEAT, NULL, 0);
     fence_self(w, now_ms);
+    nodes_tire(w);
     if (now_ms > patience_ms) {
         answers_resend_older(w, now_ms - patience_ms);
         documents_ask_again(w, now_ms - patience_ms);
@@ -154,6 +155,7 @@ static void settle(void *arg)
     struct worker *w = arg;
     runs_pump(w);
     runs_bury(w);
+    nodes_bury(w);
     probes_flush(w);
     if (w->unflushed)
         queue_flush(w->mail);

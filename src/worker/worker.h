@@ -23,7 +23,7 @@
  * knows that for certain.  It is kept until its ACK, sent again after a HELLO and again if three
  * beats pass without an ACK.  Reply numbers start at the wall clock in microseconds, so that an ACK
  * meant for an earlier life of the worker acknowledges nothing of this one.  What it remembers of
- * tasks it no longer holds is bounded.
+ * tasks it no longer holds is bounded, and a node is forgotten when nobody asked for it in a while.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WORKER_WORKER_H
@@ -78,6 +78,7 @@ const struct queue_words *worker_words(void);
 
 struct worker_counts {
     uint32_t running, queued, unacknowledged, remembered;
+    uint32_t nodes; /* reached by ssh, that are known */
 };
 struct worker_counts worker_counts(const struct worker *w); /* on the loop's thread */
 

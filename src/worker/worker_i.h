@@ -7,7 +7,8 @@
  *   worker_step.c    what a run starts one after the other: a test, the task, a test
  *   worker_log.c     its output, gathered into LOG messages
  *   worker_memory.c  tasks known, results not yet acknowledged
- *   worker_node.c    nodes that are reached by ssh: access, connections, what they may forget
+ *   worker_node.c    nodes that are reached by ssh: which one a name means, what they may forget
+ *   worker_way.c     how they are reached
  *   worker_travel.c  runs that are on such a node, one or several as a chain
  *   worker_park.c    runs that go on on a node which cannot be reached
  *   worker_probe.c   are nodes there, and which machine in which boot
@@ -263,28 +264,42 @@ struct node {
     struct worker *w;
     struct reach_link link;
     char *name, *access; /* as it came with the last task or probe */
+    uint32_t id;         /* the server's: another node may have had the name; 0: not told */
     uint64_t access_rev; /* of it: an older one is not taken, it may lack keys that are pinned */
-    struct arena mem;    /* of the target's texts */
+    uint64_t life;       /* ours, for the pool: no two nodes have one in common */
+    struct link listed;  /* among those that are known, longest unused first; or gone */
+    uint64_t used_ms;
+    uint32_t users;   /* travels and probes */
+    bool gone;        /* another one has its name, or nobody asked for it for long */
+    struct arena mem; /* of the target's texts */
     struct ssh_target target;
     struct reach_options options;
     VEC(struct reach_name) done; /* chains whose results are acknowledged */
     struct reach_ask *ask;       /* that tells it so; NULL: none under way */
 };
+/* The node of a message, by the newest access that was told.  ERR_NOT_FOUND: another node has its
+ * name by now.  It may be gone when the loop has waited, unless it is used. */
+struct node *node_get(struct worker *w, const struct taskmsg *m, struct err *e);
+bool node_is_past(const struct worker *w, const struct taskmsg *m); /* is that so? */
+struct node *node_use(struct node *n);
+void node_unuse(struct node *n);
+void node_forget_later(struct node *n, const char *chain); /* it need not keep this any more */
+void nodes_tire(struct worker *w); /* who was not asked for in long is forgotten */
+void nodes_bury(struct worker *w); /* before the loop waits */
+int nodes_start(struct worker *w, const struct worker_options *o, struct err *e);
+void nodes_done(struct worker *w);
+
+/* worker_way.c */
 /* Where a task runs on this worker: by its access, else as the worker was told. */
 bool node_is_remote(const struct worker *w, const struct taskmsg *m, const struct value *access);
 bool node_is_elsewhere(const struct run *r); /* that of a run that is prepared */
-struct node *node_get(struct worker *w, const struct taskmsg *m, struct err *e);
-void node_key_forget(struct worker *w, struct str name);
 /* For struct jig_env: the way of a program here to the node of its run, and keys that it saw. */
 int node_route(void *run, const char *known_path, struct arena *mem, struct jig_route *ret_r,
                struct err *e);
 void node_learned(void *run, struct str known);
-void node_forget_later(struct node *n, const char *chain); /* it need not keep this any more */
 /* Is it there?  By its access as it is now. */
 int nodes_probe(struct node *n, uint64_t timeout_ms, ssh_probe_f *fn, void *arg,
                 struct ssh_probe **ret_probe, struct err *e);
-int nodes_start(struct worker *w, const struct worker_options *o, struct err *e);
-void nodes_done(struct worker *w);
 
 /* worker_travel.c */
 bool travel_wanted(const struct run *r, const struct jig *jig);

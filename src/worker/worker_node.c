@@ -1,284 +1,179 @@
-/* worker_node.c - nodes that are reached by ssh: access, connections, what they may forget
+/* worker_node.c - nodes that are reached by ssh: which one a name means, what they may forget
  *
- * A node is known by its name.  How it is reached comes with each task and probe, as a map, over
- * what the worker was told when it started; where the two say nothing the defaults of src/ssh hold.
+ * A node is found by its name, and is whom the server's number says: a name may go from one node to
+ * the next, as often as people like, and the next one shares neither keys nor connections with the
+ * one before.  Numbers rise, so that what was sent to the one before is recognised, too.
+ *
  * A change of access is taken with the next command.  What is older than what is known is not: a
- * task that was sent before its node's key was pinned must not have another key accepted.
+ * task that was sent before its node's key was pinned must not have another key accepted.  A newer
+ * access without a key means that the one that we have met is not to be held to any more.
  *
  * Results stay on a node until they are acknowledged.  What may be forgotten is gathered and told
  * in one command a node, a while later: nobody waits for it.
+ *
+ * A node that nobody asked for in NODE_KEEP_MS is forgotten: it may be gone, and if it is not, the
+ * next message says all there is to know.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
-#include "sys/fs.h"
-#include "worker/worker_i.h"
+#include "worker/worker_node_i.h"
 
-enum { FORGET_DELAY_MS = 5000, FORGET_MOST = 64 };
-
-struct worker_nodes {
-    struct ssh_pool *pool; /* NULL: nothing was sent by ssh yet */
-    struct strmap by_name; /* -> struct node */
-    struct loop_timer *forget;
-    bool by_ssh, pinned;
-    enum ssh_via via;
-    uint16_t port;
-    uint32_t max_connections, keepalive_ms, idle_ms;
-    char *user, *identity, *kex;
-};
-struct reach_call { /* one command under way */
-    struct reach_exec x;
-    struct ssh_run *run;
+enum {
+    FORGET_DELAY_MS = 5000,
+    FORGET_MOST = 64,
+    NODE_KEEP_MS = 10 * 60 * 1000,
+    FENCE_SHIFT = 32, /* of access_rev: when the server's history began */
 };
 
-/* ---- a link over ssh ---- */
+/* ---- which node ---- */
 
-static struct node *node_of(struct reach_link *l)
-{
-    return (struct node *)(void *)((char *)l - offsetof(struct node, link));
-}
-
-static void on_output(void *arg, int stream, const char *p, size_t n)
-{
-    struct reach_call *c = arg;
-    c->x.on_output(c->x.arg, stream, p, n);
-}
-
-static void on_end(void *arg, const struct ssh_end *end)
-{
-    static const enum reach_fail fails[SSH_FAIL_COUNT] = {
-        [SSH_FAIL_NONE] = REACH_FAIL_NONE,         [SSH_FAIL_UNREACHABLE] = REACH_FAIL_UNREACHABLE,
-        [SSH_FAIL_HOST_KEY] = REACH_FAIL_HOST_KEY, [SSH_FAIL_AUTH] = REACH_FAIL_AUTH,
-        [SSH_FAIL_LOST] = REACH_FAIL_LOST,         [SSH_FAIL_LIMIT] = REACH_FAIL_LIMIT};
-    struct reach_call *c = arg;
-    struct reach_exec x = c->x;
-    struct reach_exec_end e = {.ran = end->ran,
-                               .status = end->status < 0 ? 255 : end->status,
-                               .fail = fails[end->fail],
-                               .text = end->text};
-    free(c);
-    x.on_end(x.arg, &e);
-}
-
-static int link_exec(struct reach_link *l, const struct reach_exec *x, struct reach_call **ret_call,
-                     struct err *e)
-{
-    struct node *n = node_of(l);
-    struct reach_call *c = xcalloc(1, sizeof *c);
-    c->x = *x;
-    struct ssh_exec_spec spec = {.target = &n->target,
-                                 .command = x->command,
-                                 .input = x->input,
-                                 .on_output = on_output,
-                                 .on_end = on_end,
-                                 .arg = c};
-    int rc = ssh_exec(n->w->nodes->pool, &spec, &c->run, e);
-    if (rc < 0)
-        free(c);
-    else
-        *ret_call = c;
-    return rc;
-}
-
-static void link_close(struct reach_link *l, struct reach_call *c)
-{
-    (void)l;
-    ssh_run_close(c->run);
-    free(c);
-}
-
-/* ---- access ---- */
-
-static const char *said(const struct value *access, const char *key, const char *otherwise)
-{
-    const char *text = value_as_text(value_get(access, key), NULL);
-    return text ? text : otherwise;
-}
-
-static const char *const *texts_of(struct arena *mem, const struct value *list, size_t *ret_n)
-{
-    const char **at = arena_new(mem, const char *, list ? list->n + 1 : 1);
-    *ret_n = 0;
-    for (uint32_t i = 0; value_is(list, VALUE_LIST) && i < list->n; i++)
-        if (list->items[i].kind == VALUE_STRING)
-            at[(*ret_n)++] = list->items[i].s;
-    return at;
-}
-
-static const char *keys_of(struct arena *mem, const struct value *list)
-{
-    SCOPED_BUF(b);
-    for (uint32_t i = 0; value_is(list, VALUE_LIST) && i < list->n; i++)
-        buf_printf(&b, "%s\n", value_as_text(&list->items[i], ""));
-    return arena_strndup(mem, buf_str(&b).s, b.len);
-}
-
-static int access_take(struct node *n, const struct taskmsg *m, struct err *e)
-{
-    const struct worker_nodes *all = n->w->nodes;
-    struct value *access = NULL;
-    free(n->access);
-    n->access = xstrndup(m->access.s ? m->access.s : "", m->access.n);
-    arena_reset(&n->mem);
-    if (m->access.n) {
-        int rc = json_parse(&n->mem, n->access, m->access.n,
-                            &(struct json_options){.name = "access"}, &access, e);
-        if (rc < 0)
-            return rc;
-    }
-    struct ssh_target *t = &n->target;
-    *t = (struct ssh_target){.name = n->name,
-                             .user = said(access, "user", all->user),
-                             .jump = said(access, "jump", NULL),
-                             .config = said(access, "config", NULL),
-                             .kex = all->kex,
-                             .host_keys = keys_of(&n->mem, value_get(access, "host_keys"))};
-    const char **identities = arena_new(&n->mem, const char *, 1);
-    identities[0] = said(access, "identity", all->identity);
-    t->identities = identities;
-    t->n_identities = identities[0] ? 1 : 0;
-    t->agent = !identities[0];
-    t->port = (uint16_t)value_as_int(value_get(access, "port"), all->port);
-    t->trust = strcmp(said(access, "trust", all->pinned ? "pinned" : "first"), "pinned") == 0
-                   ? SSH_TRUST_PINNED
-                   : SSH_TRUST_FIRST;
-    t->addresses = texts_of(&n->mem, value_get(access, "addresses"), &t->n_addresses);
-    if (t->n_addresses == 0) {
-        const char **name = arena_new(&n->mem, const char *, 1);
-        name[0] = n->name;
-        t->addresses = name;
-        t->n_addresses = 1;
-    }
-    n->options.sudo = value_as_bool(value_get(access, "sudo"), false);
-    return 0;
-}
-
-bool node_is_remote(const struct worker *w, const struct taskmsg *m, const struct value *access)
-{
-    const char *via = value_as_text(value_get(access, "via"), NULL);
-    return m->node.n > 0 && (via ? strcmp(via, "ssh") == 0 : w->nodes && w->nodes->by_ssh);
-}
-
-bool node_is_elsewhere(const struct run *r)
-{
-    struct value *access = NULL;
-    struct err e;
-    if (r->msg.access.n && json_parse(r->mem, r->msg.access.s, r->msg.access.n,
-                                      &(struct json_options){.name = "access"}, &access, &e) < 0)
-        access = NULL;
-    return node_is_remote(r->w, &r->msg, access);
-}
-
-static void on_host_key(void *arg, const char *name, const char *line)
-{
-    worker_send(arg, &(struct taskmsg){
-                         .kind = TASKMSG_SEEN, .node = str_of(name), .host_key = str_of(line)});
-}
-
-static int pool_open(struct worker *w, struct err *e)
-{
-    struct worker_nodes *all = w->nodes;
-    if (all->pool)
-        return 0;
-    char *dir = fs_join(w->run_dir, "ssh");
-    struct ssh_pool_options o = {.via = all->via,
-                                 .run_dir = dir,
-                                 .runner = w->runner,
-                                 .max_connections = all->max_connections,
-                                 .keepalive_ms = all->keepalive_ms,
-                                 .idle_ms = all->idle_ms,
-                                 .on_host_key = on_host_key,
-                                 .arg = w};
-    int rc = ssh_pool_new(w->loop, &o, &all->pool, e);
-    free(dir);
-    return rc;
-}
-
-void node_key_forget(struct worker *w, struct str name)
+struct node *node_find(const struct worker *w, struct str name)
 {
     uintptr_t found;
-    if (w->nodes->pool && strmap_get(&w->nodes->by_name, name, &found))
-        ssh_pool_forget(w->nodes->pool, ((struct node *)found)->name);
+    return strmap_get(&w->nodes->by_name, name, &found) ? (struct node *)found : NULL;
+}
+
+static int order(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* The message is about a node that had this one's name before it (<0), or has it since (>0). */
+static int node_order(const struct node *n, const struct taskmsg *m)
+{
+    int histories = order(m->access_rev >> FENCE_SHIFT, n->access_rev >> FENCE_SHIFT);
+    if (!m->node_id || !n->id)
+        return 0; /* a server of before does not tell */
+    return histories ? histories : order(m->node_id, n->id);
+}
+
+static struct node *node_new(struct worker *w, const struct taskmsg *m)
+{
+    struct worker_nodes *all = w->nodes;
+    struct node *n = xcalloc(1, sizeof *n);
+    n->w = w;
+    n->name = xstrndup(m->node.s, m->node.n);
+    n->id = m->node_id;
+    n->access_rev = m->access_rev;
+    n->life = ++all->lives;
+    n->link = way_link;
+    arena_init(&n->mem);
+    strmap_put(&all->by_name, str_of(n->name), (uintptr_t)n);
+    link_append(&all->known, &n->listed);
+    w->n.nodes++;
+    return n;
+}
+
+static void node_free(struct node *n)
+{
+    reach_ask_free(n->ask);
+    if (n->w->nodes->pool)
+        ssh_pool_forget(n->w->nodes->pool, n->name, n->life);
+    vec_done(&n->done);
+    arena_done(&n->mem);
+    link_remove(&n->listed);
+    free(n->name);
+    free(n->access);
+    free(n);
+}
+
+/* Nobody finds it any more.  What is on its way to it, and back, goes on. */
+static void node_retire(struct node *n)
+{
+    struct worker_nodes *all = n->w->nodes;
+    n->gone = true;
+    n->done.n = 0; /* what it keeps goes with its next boot, if there is one */
+    strmap_del(&all->by_name, str_of(n->name));
+    link_remove(&n->listed);
+    link_append(&all->gone, &n->listed);
+    n->w->n.nodes--;
+}
+
+/* What is said of a node that is known. */
+static struct node *node_told(struct node *n, const struct taskmsg *m, struct err *e)
+{
+    bool newer = m->access_rev > n->access_rev;
+    if (m->access_rev < n->access_rev)
+        return n;
+    n->access_rev = m->access_rev;
+    n->id = n->id ? n->id : m->node_id;
+    if (!str_is(m->access, n->access) && way_take(n, m, e) < 0)
+        return NULL;
+    if (newer && !*n->target.host_keys)
+        ssh_pool_forget(n->w->nodes->pool, n->name, n->life);
+    return n;
 }
 
 struct node *node_get(struct worker *w, const struct taskmsg *m, struct err *e)
 {
-    struct worker_nodes *all = w->nodes;
-    uintptr_t found;
-    struct node *n = NULL;
-    if (pool_open(w, e) < 0)
+    struct node *n = node_find(w, m->node);
+    int past = n ? node_order(n, m) : 0;
+    if (way_open(w, e) < 0)
         return NULL;
-    if (strmap_get(&all->by_name, m->node, &found)) {
-        n = (struct node *)found;
-        if (m->access_rev < n->access_rev)
-            return n;
-        n->access_rev = m->access_rev;
-        if (str_is(m->access, n->access))
-            return n;
-    } else {
-        n = xcalloc(1, sizeof *n);
-        n->w = w;
-        n->name = xstrndup(m->node.s, m->node.n);
-        n->link = (struct reach_link){.exec = link_exec, .close = link_close};
-        arena_init(&n->mem);
-        strmap_put(&all->by_name, str_of(n->name), (uintptr_t)n);
+    if (past < 0) {
+        err_set(e, ERR_NOT_FOUND, "the node %s that this is for is gone, another one has its name",
+                n->name);
+        return NULL;
     }
-    n->access_rev = m->access_rev;
-    return access_take(n, m, e) < 0 ? NULL : n;
+    if (past > 0)
+        node_retire(n);
+    bool fresh = !n || n->gone;
+    if (fresh)
+        n = node_new(w, m);
+    n->used_ms = loop_now_ms(w->loop);
+    link_remove(&n->listed);
+    link_append(&w->nodes->known, &n->listed);
+    return !fresh ? node_told(n, m, e) : way_take(n, m, e) < 0 ? NULL : n;
 }
 
-int nodes_probe(struct node *n, uint64_t timeout_ms, ssh_probe_f *fn, void *arg,
-                struct ssh_probe **ret_probe, struct err *e)
+bool node_is_past(const struct worker *w, const struct taskmsg *m)
 {
-    return ssh_probe(n->w->nodes->pool, &n->target, (uint32_t)timeout_ms, fn, arg, ret_probe, e);
+    const struct node *n = node_find(w, m->node);
+    return n && node_order(n, m) < 0;
 }
 
-/* ---- ways of other programs ---- */
-
-static struct str keep_text(struct arena *mem, const struct buf *b)
+struct node *node_use(struct node *n)
 {
-    return (struct str){arena_strndup(mem, buf_str(b).s, b->len), b->len};
+    n->users++;
+    return n;
 }
 
-int node_route(void *run, const char *known_path, struct arena *mem, struct jig_route *ret_r,
-               struct err *e)
+void node_unuse(struct node *n)
 {
-    struct run *r = run;
-    const char *address;
-    SCOPED_BUF(config);
-    SCOPED_BUF(known);
-    *ret_r = (struct jig_route){0};
-    if (!node_is_elsewhere(r))
-        return 0;
-    struct node *n = node_get(r->w, &r->msg, e);
-    if (!n)
-        return -(int)e->code;
-    int rc = ssh_config_write(r->w->nodes->pool, &n->target, known_path, r->msg.ask, &config,
-                              &known, &address, e);
-    if (rc < 0)
-        return rc;
-    *ret_r = (struct jig_route){.address = arena_strdup(mem, address),
-                                .config = keep_text(mem, &config),
-                                .known = keep_text(mem, &known),
-                                .agent = n->target.agent ? getenv("SSH_AUTH_SOCK") : NULL,
-                                .sudo = n->options.sudo};
-    return 0;
+    n->users--;
 }
 
-/* "alias type base64": the server pins the first it is told of. */
-void node_learned(void *run, struct str known)
+/* Not at once: a callback of it may be on the stack. */
+void nodes_bury(struct worker *w)
 {
-    struct run *r = run;
-    const char *blank = known.n ? memchr(known.s, ' ', known.n) : NULL;
-    const char *end = known.n ? memchr(known.s, '\n', known.n) : NULL;
-    if (!blank || !end || blank > end)
-        return;
-    worker_send(r->w, &(struct taskmsg){.kind = TASKMSG_SEEN,
-                                        .node = r->msg.node,
-                                        .host_key = {blank + 1, (size_t)(end - blank - 1)}});
+    for (struct link *l = w->nodes->gone.next, *next; l != &w->nodes->gone; l = next) {
+        struct node *n = LINK_OF(l, struct node, listed);
+        next = l->next;
+        if (n->users == 0)
+            node_free(n);
+    }
+}
+
+void nodes_tire(struct worker *w)
+{
+    struct worker_nodes *all = w->nodes;
+    uint64_t now_ms = loop_now_ms(w->loop);
+    while (!link_empty(&all->known)) {
+        struct node *n = LINK_OF(all->known.next, struct node, listed);
+        if (n->used_ms + NODE_KEEP_MS > now_ms)
+            break;
+        if (n->users == 0 && !n->ask && n->done.n == 0) {
+            node_retire(n);
+            continue;
+        }
+        n->used_ms = now_ms;
+        link_remove(&n->listed);
+        link_append(&all->known, &n->listed);
+    }
 }
 
 /* ---- what a node may forget ---- */
@@ -314,8 +209,8 @@ static void on_forget(void *arg)
 {
     struct worker *w = arg;
     bool some = false;
-    for (size_t i = 0; i < w->nodes->by_name.n; i++)
-        some |= node_forget((struct node *)w->nodes->by_name.at[i].val);
+    for (struct link *l = w->nodes->known.next; l != &w->nodes->known; l = l->next)
+        some |= node_forget(LINK_OF(l, struct node, listed));
     if (some)
         loop_timer_at(w->nodes->forget, loop_now_ms(w->loop) + FORGET_DELAY_MS);
     else if (w->n.running == 0)
@@ -325,6 +220,8 @@ static void on_forget(void *arg)
 void node_forget_later(struct node *n, const char *chain)
 {
     struct worker_nodes *all = n->w->nodes;
+    if (n->gone)
+        return;
     struct reach_name *name = vec_add(&n->done);
     snprintf(name->chain, sizeof name->chain, "%s", chain);
     if (!loop_timer_armed(all->forget))
@@ -344,6 +241,8 @@ int nodes_start(struct worker *w, const struct worker_options *o, struct err *e)
         [SSH_VIA_AUTO] = "auto", [SSH_VIA_LIBSSH] = "libssh", [SSH_VIA_OPENSSH] = "openssh"};
     struct worker_nodes *all = w->nodes = xcalloc(1, sizeof *all);
     const char *via = o->ssh_transport ? o->ssh_transport : "auto";
+    link_init(&all->known);
+    link_init(&all->gone);
     all->by_ssh = o->nodes_by_ssh;
     all->pinned = o->ssh_pinned;
     all->port = o->ssh_port;
@@ -359,23 +258,15 @@ int nodes_start(struct worker *w, const struct worker_options *o, struct err *e)
     return all->via < SSH_VIA_COUNT ? 0 : err_set(e, ERR_INVALID, "no ssh transport \"%s\"", via);
 }
 
-static void node_free(struct node *n)
-{
-    reach_ask_free(n->ask);
-    vec_done(&n->done);
-    arena_done(&n->mem);
-    free(n->name);
-    free(n->access);
-    free(n);
-}
-
 void nodes_done(struct worker *w)
 {
     struct worker_nodes *all = w->nodes;
     if (!all)
         return;
-    for (size_t i = 0; i < all->by_name.n; i++) /* none is ever deleted */
-        node_free((struct node *)all->by_name.at[i].val);
+    while (!link_empty(&all->known))
+        node_retire(LINK_OF(all->known.next, struct node, listed));
+    nodes_bury(w);
+    assert(link_empty(&all->gone)); /* travels and probes are over */
     strmap_done(&all->by_name);
     ssh_pool_free(all->pool);
     loop_timer_free(all->forget);

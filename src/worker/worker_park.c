@@ -77,11 +77,9 @@ void run_sent_again(struct run *r, const struct taskmsg *m)
         free(old);
     }
     r->msg.access_rev = m->access_rev; /* of the same words, said anew: a key was forgotten */
-    if (!run_is_parked(r))
-        return;
-    node_key_forget(r->w,
-                    m->node); /* the one it showed to us; those pinned come with the message */
-    run_hurry(r);
+    r->msg.node_id = m->node_id;
+    if (run_is_parked(r))
+        run_hurry(r);
 }
 
 void run_reached(struct run *r)
@@ -89,6 +87,14 @@ void run_reached(struct run *r)
     r->retries = 0;
     if (r->noted)
         note(r, "");
+}
+
+/* Its node was taken away, and another one has its name: nobody can ask any more. */
+static void run_orphaned(struct run *r)
+{
+    struct jig_result res = {.outcome = OUTCOME_LOST, .exit_code = -1};
+    snprintf(res.text, sizeof res.text, "its node is gone, another one has its name");
+    run_step_finished(r, &res);
 }
 
 void parked_due(void *worker)
@@ -109,7 +115,9 @@ void parked_due(void *worker)
         struct run *r = LINK_OF(due.next, struct run, parked);
         struct err e;
         link_remove(&r->parked);
-        if (travel_begin(r, r->away_jig, r->away_req, &e) < 0)
+        if (node_is_past(w, &r->msg))
+            run_orphaned(r);
+        else if (travel_begin(r, r->away_jig, r->away_req, &e) < 0)
             run_park(r, e.text, 0);
     }
     arm(w);

@@ -44,6 +44,7 @@ static struct str kept(struct worker *w, struct str s)
 static void answer(struct worker *w, const struct probe_answer *a)
 {
     vec_push(&w->probed, ((struct probe_answer){.node = kept(w, a->node),
+                                                .node_id = a->node_id,
                                                 .number = a->number,
                                                 .end = a->end,
                                                 .text = kept(w, a->text),
@@ -67,8 +68,10 @@ void probes_flush(struct worker *w)
 
 void probe_missed(const struct node *n, const char *text)
 {
-    answer(n->w, &(struct probe_answer){
-                     .node = str_of(n->name), .end = PROBE_MISSED, .text = str_of(text)});
+    answer(n->w, &(struct probe_answer){.node = str_of(n->name),
+                                        .node_id = n->id,
+                                        .end = PROBE_MISSED,
+                                        .text = str_of(text)});
 }
 
 /* ---- one probe ---- */
@@ -79,12 +82,14 @@ static void probe_free(struct probe *p)
     ssh_probe_close(p->asked);
     reach_ask_free(p->ask);
     loop_timer_free(p->limit);
+    node_unuse(p->node);
     free(p);
 }
 
 static void probe_ends(struct probe *p, struct probe_answer a)
 {
     a.node = str_of(p->node->name);
+    a.node_id = p->node->id;
     a.number = p->number;
     answer(p->w, &a);
     probe_free(p);
@@ -151,7 +156,7 @@ static int probe_begin(struct worker *w, const struct taskmsg *m, const struct p
     if (!node)
         return -(int)e->code;
     struct probe *p = xcalloc(1, sizeof *p);
-    *p = (struct probe){.w = w, .node = node, .number = q->number, .who = q->who};
+    *p = (struct probe){.w = w, .node = node_use(node), .number = q->number, .who = q->who};
     link_append(&w->probes, &p->of_worker);
     int rc = nodes_probe(node, timeout_ms ? timeout_ms : PROBE_MS, on_probed, p, &p->asked, e);
     if (rc < 0)
@@ -165,7 +170,10 @@ void probe_come(struct worker *w, const struct taskmsg *m)
 {
     for (uint32_t i = 0; i < m->n_probes && !w->stopping; i++) {
         const struct probe_ask *q = &m->probes[i];
-        struct taskmsg about = {.node = q->node, .access = q->access, .access_rev = q->access_rev};
+        struct taskmsg about = {.node = q->node,
+                                .node_id = q->node_id,
+                                .access = q->access,
+                                .access_rev = q->access_rev};
         struct value *access = NULL;
         struct err e = {0};
         int rc = 0;
@@ -177,6 +185,7 @@ void probe_come(struct worker *w, const struct taskmsg *m)
             rc = probe_begin(w, &about, q, m->timeout_ms, &e);
         if (rc < 0 || !remote)
             answer(w, &(struct probe_answer){.node = q->node,
+                                             .node_id = q->node_id,
                                              .number = q->number,
                                              .end = rc < 0 ? PROBE_UNABLE : PROBE_ANSWERS,
                                              .text = str_of(rc < 0 ? e.text : "")});

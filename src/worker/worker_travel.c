@@ -49,6 +49,7 @@ static void travel_free(struct travel *t)
     vec_done(&t->stops);
     reach_chain_free(t->chain);
     link_remove(&t->of_worker);
+    node_unuse(t->node);
     free(t);
 }
 
@@ -384,7 +385,7 @@ static int travel_send(struct run *r, const struct jig *jig, const struct task_r
         return -(int)e->code;
     struct travel *t = xcalloc(1, sizeof *t);
     t->w = r->w;
-    t->node = node;
+    t->node = node_use(node);
     t->access_rev = node->access_rev;
     link_append(&r->w->travels, &t->of_worker);
     int rc = 0;

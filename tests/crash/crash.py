@@ -7,7 +7,7 @@
 included.  At the end every task is DONE, but for `once` tasks whose outcome nobody can know: those are FAILED
 `uncertain` and are resolved by command.  Each start of a task appends a line to its own file, so that
 `once` tasks can be counted from outside; each task has exactly one attempt whose result was applied; a
-replay from the last checkpoint gives the stored state.
+replay from the last checkpoint gives the stored state, though starts came with other settings of the engine now and then.
 """
 # SPDX-License-Identifier: Apache-2.0
 import argparse
@@ -40,17 +40,21 @@ def ok(good, label, *detail):
 
 
 class Server:
-    def __init__(self, bin_dir, work):
-        self.bin, self.work = pathlib.Path(bin_dir), work
+    def __init__(self, bin_dir, work, rng):
+        self.bin, self.work, self.rng = pathlib.Path(bin_dir), work, rng
+        self.dead_after = 60
         self.data = work / "data"
         self.process, self.port = None, None
         self.log = open(work / "server.log", "ab")
 
     def start(self):
         self.offset = os.path.getsize(self.work / "server.log")
+        if self.rng.random() < 0.3:
+            self.dead_after = self.rng.randint(30, 90)
         self.process = subprocess.Popen(
             [str((self.bin / "anneald").resolve()), "--data-dir", str(self.data), "--listen", "127.0.0.1:0",
-             "--set", "node_access=local", "--set", "worker_capacity=16", "--set", "recover_grace=2s"],
+             "--set", "node_access=local", "--set", "worker_capacity=16", "--set", "recover_grace=2s",
+             "--set", f"dead_after={self.dead_after}s"],
             stdout=self.log, stderr=self.log, stdin=subprocess.DEVNULL)
 
     def ready(self, patience=60):
@@ -128,7 +132,7 @@ def main():
     work = pathlib.Path(tempfile.mkdtemp(prefix="anneal-crash-"))
     marks = work / "marks"
     marks.mkdir()
-    server = Server(args.bin_dir, work)
+    server = Server(args.bin_dir, work, random.Random(args.seed))
     try:
         return run(args, rng, work, marks, server)
     finally:

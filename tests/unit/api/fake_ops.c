@@ -416,7 +416,7 @@ int server_status(struct server *s, const struct server_call *c, struct server_r
         "\"journal\":0,\"catalog\":1,"
         "\"nodes\":{\"alive\":3},\"noderoles\":{\"ACTIVE\":1},\"tasks\":{\"DONE\":1},"
         "\"operations\":[],\"workers\":1,\"stalled\":false,\"suspect\":false,"
-        "\"store\":{\"bytes\":4096,\"check\":\"ok\",\"checking\":false,"
+        "\"attention\":[],\"store\":{\"bytes\":4096,\"check\":\"ok\",\"checking\":false,"
         "\"degraded\":null,\"backup\":null}}",
         r, e);
 }

@@ -269,6 +269,20 @@ static void test_status(void)
     fake_off(c.server, "GET /v1/status");
     fake_on(
         c.server, "GET /v1/status", 200,
+        "{\"version\":\"9.9\",\"catalog\":1,\"nodes\":{\"alive\":3,\"dead\":1},\"attention\":"
+        "[{\"rule\":\"dead\",\"text\":\"node n1 is dead\",\"remedy\":\"power on n1\",\"count\":1,"
+        "\"node\":\"n1\"},{\"rule\":\"replaced\",\"text\":\"2 nodes are other machines\","
+        "\"remedy\":\"anneal node redeploy n2\",\"count\":2,\"node\":\"n2\"}],"
+        "\"store\":{\"bytes\":1000,\"check\":\"ok\"}}");
+    is_int(case_run(&c, "status --check"), 11, "nodes that need attention");
+    has_text(c.out,
+             "needs attention\n"
+             "  ! node n1 is dead                     power on n1\n"
+             "  ! 2 nodes are other machines          anneal node redeploy n2\n",
+             "each with what helps, and nothing said twice");
+    fake_off(c.server, "GET /v1/status");
+    fake_on(
+        c.server, "GET /v1/status", 200,
         "{\"version\":\"9.9\",\"catalog\":1,\"store\":{\"bytes\":1000,\"check\":\"ok\",\"backup\":"
         "{\"state\":\"running\",\"pages_done\":1,\"pages\":4}}}");
     case_run(&c, "status");

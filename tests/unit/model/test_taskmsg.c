@@ -7,11 +7,16 @@
 static const struct str jigs[] = {{"noop", 4}, {"shell", 5}};
 static const struct held_attempt held[] = {{1, 2}, {UINT32_MAX, UINT32_MAX}};
 
-static const struct probe_ask probes[] = {
-    {.node = {"n1", 2}, .access = {"{\"port\":22}", 11}, .access_rev = 9, .number = 7, .who = true},
-    {.node = {"n2", 2}}};
+static const struct probe_ask probes[] = {{.node = {"n1", 2},
+                                           .node_id = 3,
+                                           .access = {"{\"port\":22}", 11},
+                                           .access_rev = 9,
+                                           .number = 7,
+                                           .who = true},
+                                          {.node = {"n2", 2}}};
 static const struct probe_answer answers[] = {
     {.node = {"n1", 2},
+     .node_id = UINT32_MAX,
      .number = 7,
      .end = PROBE_ANSWERS,
      .machine_id = {"m1", 2},
@@ -39,6 +44,8 @@ static void same(const struct taskmsg *a, const struct taskmsg *b)
     same_str(a->jig, b->jig, "jig", k);
     same_str(a->name, b->name, "name", k);
     same_str(a->node, b->node, "node", k);
+    ok(a->node_id == b->node_id && a->access_rev == b->access_rev, "which node, of %s",
+       taskmsg_kind_name(k));
     same_str(a->address, b->address, "address", k);
     same_str(a->key, b->key, "key", k);
     same_str(a->params, b->params, "params", k);
@@ -62,7 +69,9 @@ static void same(const struct taskmsg *a, const struct taskmsg *b)
     for (uint32_t i = 0; i < a->n_probes && i < b->n_probes; i++) {
         same_str(a->probes[i].node, b->probes[i].node, "node of a probe", k);
         same_str(a->probes[i].access, b->probes[i].access, "access of a probe", k);
-        ok(a->probes[i].access_rev == b->probes[i].access_rev, "revision of a probe");
+        ok(a->probes[i].access_rev == b->probes[i].access_rev &&
+               a->probes[i].node_id == b->probes[i].node_id,
+           "number and revision of a probe's node");
         ok(a->probes[i].number == b->probes[i].number && a->probes[i].who == b->probes[i].who,
            "number and question of a probe");
     }
@@ -71,8 +80,9 @@ static void same(const struct taskmsg *a, const struct taskmsg *b)
         same_str(a->answers[i].text, b->answers[i].text, "text of an answer", k);
         same_str(a->answers[i].machine_id, b->answers[i].machine_id, "machine of an answer", k);
         same_str(a->answers[i].boot_id, b->answers[i].boot_id, "boot of an answer", k);
-        ok(a->answers[i].number == b->answers[i].number && a->answers[i].end == b->answers[i].end,
-           "number and end of an answer");
+        ok(a->answers[i].number == b->answers[i].number && a->answers[i].end == b->answers[i].end &&
+               a->answers[i].node_id == b->answers[i].node_id,
+           "number, node and end of an answer");
     }
     for (uint32_t i = 0; i < a->n_jigs && i < b->n_jigs; i++)
         same_str(a->jigs[i], b->jigs[i], "jigs", k);
@@ -90,6 +100,8 @@ static void test_round_trips(void)
          .jig = str_of("shell"),
          .name = str_of("install \"db\""),
          .node = str_of("n1.example"),
+         .node_id = 12,
+         .access_rev = 1ull << 62,
          .address = str_of("10.0.0.1"),
          .key = str_of("k"),
          .params = str_of("{\"a\" : 1.0, \"b\":\"\\u00e9\"}"),
@@ -144,6 +156,11 @@ static void test_round_trips(void)
         {.kind = TASKMSG_FETCH, .task = 7, .attempt = 3, .document = str_of("01aa")},
         {.kind = TASKMSG_DOCUMENT, .document = str_of("01aa"), .content = str_of("{\"a\":1}")},
         {.kind = TASKMSG_DOCUMENT, .document = str_of("01aa"), .missing = true},
+        {.kind = TASKMSG_SEEN,
+         .node = str_of("n1"),
+         .node_id = 12,
+         .access_rev = 1ull << 62,
+         .host_key = str_of("ssh-ed25519 AAAA")},
         {.kind = TASKMSG_PROBE, .timeout_ms = 5000, .probes = probes, .n_probes = 2},
         {.kind = TASKMSG_PROBED, .answers = answers, .n_answers = 2},
     };

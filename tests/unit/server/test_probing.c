@@ -3,101 +3,7 @@
  * Workers are peers that say what a test tells them to.  Time passes by the server's clock alone.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "peer.h"
-#include "server/probing.h"
-
-struct watch {
-    struct rig g;
-    struct peer a, b;
-};
-
-static void watch_open(struct watch *k, bool workers)
-{
-    rig_open(&k->g);
-    k->g.opts.probe_interval = 20000;
-    k->g.opts.dead_after = 60000;
-    k->g.opts.probe_count = 3;
-    rig_restart(&k->g);
-    loop_timer_stop(k->g.server->beat); /* seconds pass when a test says so */
-    rig_catalog_of(&k->g, PEER_CATALOG);
-    peer_open(&k->a, &k->g, "a");
-    peer_open(&k->b, &k->g, "b");
-    if (workers)
-        peer_hello(&k->a, (struct peer_says){.capacity = 4});
-}
-
-static void watch_close(struct watch *k)
-{
-    struct err e;
-    ok(anneal_check(k->g.server->engine, &e) == 0, "the engine is sound");
-    peer_close(&k->a);
-    peer_close(&k->b);
-    rig_close(&k->g);
-}
-
-static void add(struct watch *k, const char *name, const char *more)
-{
-    rig_do(&k->g, server_node_create, "Node",
-           (struct rig_ask){.body = arena_printf(&k->g.mem, "{'name': '%s'%s}", name, more)});
-    rig_settle(&k->g);
-}
-
-/* Seconds, one beat of the server after the other, in which the workers are heard. */
-static void pass(struct watch *k, uint32_t seconds)
-{
-    for (uint32_t i = 0; i < seconds; i++) {
-        k->g.server->clock_offset_ms += 1000;
-        for (size_t w = 0; w < k->g.server->workers.n; w++)
-            k->g.server->workers.at[w]->seen_ms = server_now(k->g.server);
-        probing_beat(k->g.server);
-    }
-    rig_settle(&k->g);
-}
-
-/* The latest probe of that node that a worker was sent; number 0: none. */
-static struct probe_ask asked(const struct peer *p, const char *node)
-{
-    for (size_t i = p->got.n; i-- > 0;)
-        for (uint32_t n = 0; n < p->got.at[i].n_probes; n++)
-            if (p->got.at[i].kind == TASKMSG_PROBE && str_is(p->got.at[i].probes[n].node, node))
-                return p->got.at[i].probes[n];
-    return (struct probe_ask){0};
-}
-
-static void say(struct peer *p, struct probe_answer a)
-{
-    peer_send(p, &(struct taskmsg){.kind = TASKMSG_PROBED, .answers = &a, .n_answers = 1});
-}
-
-static void answers(struct peer *p, const char *node, enum probe_end end, const char *machine,
-                    const char *boot)
-{
-    say(p, (struct probe_answer){.node = str_of(node),
-                                 .number = asked(p, node).number,
-                                 .end = end,
-                                 .text = str_of(end == PROBE_ANSWERS ? "" : "because"),
-                                 .machine_id = str_of(machine),
-                                 .boot_id = str_of(boot)});
-}
-
-static const char *alive(struct watch *k, const char *node)
-{
-    rig_do(&k->g, server_node_get, "Node", (struct rig_ask){.id = node});
-    return rig_text(&k->g, "alive");
-}
-
-static uint64_t events(struct watch *k)
-{
-    return server_events_last(k->g.server);
-}
-
-static const char *why(struct watch *k, const char *node)
-{
-    SCOPED_BUF(b);
-    rig_do(&k->g, server_why, "Why", (struct rig_ask){.id = "node", .id2 = node});
-    json_write(&b, k->g.reply.body, 0);
-    return arena_strndup(&k->g.mem, b.data, b.len);
-}
+#include "watch.h"
 
 static void test_becomes_alive(void)
 {
@@ -202,6 +108,71 @@ static void test_refused(void)
     is_text(rig_text(&k.g, "reasons.0.rule"), "host-key-changed", "and what it is");
     rig_do(&k.g, server_node_get, "Node", (struct rig_ask){.id = "n1"});
     is_text(rig_text(&k.g, "probe.result"), "host-key-changed", "so does the node");
+    watch_close(&k);
+}
+
+static void shows(struct peer *p, struct probe_ask as, const char *key)
+{
+    peer_send(p, &(struct taskmsg){.kind = TASKMSG_SEEN,
+                                   .node = as.node,
+                                   .node_id = as.node_id,
+                                   .access_rev = as.access_rev,
+                                   .host_key = str_of(key)});
+}
+
+static const char *pinned(struct watch *k, const char *node)
+{
+    (void)alive(k, node);
+    const char *key = value_as_text(rig_at(&k->g, "access.host_keys.0"), NULL);
+    return key ? key : "none";
+}
+
+/* Deleted and added again: what workers still say of the one before is not of this one. */
+static void test_comes_back(void)
+{
+    struct watch k;
+    watch_open(&k, true);
+    add(&k, "n1", "");
+    pass(&k, 1);
+    struct probe_ask old = asked(&k.a, "n1");
+    ok(old.node_id > 0, "a probe says which node it is");
+    shows(&k.a, old, "ssh-ed25519 OLD");
+    is_text(pinned(&k, "n1"), "ssh-ed25519 OLD", "the first key is pinned");
+    rig_do(&k.g, server_node_delete, NULL,
+           (struct rig_ask){.id = "n1", .query = "{'cascade': 'true'}"});
+    rig_settle(&k.g);
+    add(&k, "n1", "");
+    pass(&k, 1);
+    struct probe_ask now = asked(&k.a, "n1");
+    ok(now.node_id > old.node_id, "added again it is another node");
+    is_text(pinned(&k, "n1"), "none", "of which no key is known");
+    shows(&k.a, old, "ssh-ed25519 OLD");
+    is_text(pinned(&k, "n1"), "none", "one that the node before showed is not its own");
+    say(&k.a, (struct probe_answer){.node = str_of("n1"),
+                                    .node_id = old.node_id,
+                                    .number = now.number,
+                                    .end = PROBE_ANSWERS,
+                                    .machine_id = str_of("old")});
+    is_text(alive(&k, "n1"), "unknown", "nor is an answer");
+    shows(&k.a, now, "ssh-ed25519 NEW");
+    is_text(pinned(&k, "n1"), "ssh-ed25519 NEW", "what it shows itself is pinned");
+    say(&k.a, (struct probe_answer){.node = str_of("n1"),
+                                    .node_id = now.node_id,
+                                    .number = now.number,
+                                    .end = PROBE_ANSWERS,
+                                    .machine_id = str_of("new")});
+    is_text(alive(&k, "n1"), "alive", "and its own answer counts");
+    rig_do(&k.g, server_node_patch, "Node",
+           (struct rig_ask){.id = "n1", .body = "{'access': {'host_keys': null}}"});
+    pass(&k, 1);
+    shows(&k.a, now, "ssh-ed25519 NEW");
+    is_text(pinned(&k, "n1"), "none", "trusted anew: a key met before that is not pinned");
+    struct probe_ask anew = asked(&k.a, "n1");
+    ok(anew.number > now.number && anew.access_rev > now.access_rev, "it is asked at once");
+    shows(&k.a, anew, "ssh-ed25519 NEXT");
+    is_text(pinned(&k, "n1"), "ssh-ed25519 NEXT", "the one met after that is");
+    shows(&k.a, (struct probe_ask){.node = str_of("n1")}, "ssh-ed25519 X");
+    is_text(pinned(&k, "n1"), "ssh-ed25519 NEXT", "once");
     watch_close(&k);
 }
 
@@ -373,6 +344,7 @@ int main(void)
     test_becomes_alive();
     test_dies_and_returns();
     test_refused();
+    test_comes_back();
     test_said_dead();
     test_suspect();
     test_batches();

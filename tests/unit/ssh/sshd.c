@@ -160,7 +160,6 @@ static bool start(struct sshd *d)
 {
     char port[8];
     int fd[2];
-    d->port = sshd_closed_port();
     snprintf(port, sizeof port, "%u", d->port);
     if (pipe2(fd, O_CLOEXEC))
         bail("no pipe");
@@ -183,11 +182,10 @@ static bool start(struct sshd *d)
 }
 
 /* SHLVL: Debian's bash would read ~/.bashrc for every command. */
-struct sshd *sshd_new(const struct sshd_keys *k, const char *more_config)
+static void configure(struct sshd *d, const struct sshd_keys *k, const char *more_config)
 {
     static const char *const accepted[] = {"user", "rsa", "ecdsa", "locked"};
     static int number;
-    struct sshd *d = xcalloc(1, sizeof *d);
     SCOPED_BUF(b);
     char name[32];
     if (geteuid() == 0)
@@ -204,19 +202,40 @@ struct sshd *sshd_new(const struct sshd_keys *k, const char *more_config)
     d->config = fs_join(k->dir, name);
     if (fs_write_atomic(d->config, b.data, b.len, 0600, NULL))
         bail("no configuration");
-    for (int i = 0; i < 10; i++)
+}
+
+struct sshd *sshd_new(const struct sshd_keys *k, const char *more_config)
+{
+    struct sshd *d = xcalloc(1, sizeof *d);
+    configure(d, k, more_config);
+    for (int i = 0; i < 10; i++) {
+        d->port = sshd_closed_port();
         if (start(d))
             return d;
+    }
     bail("sshd does not start");
     return NULL;
 }
 
-void sshd_free(struct sshd *d)
+static void end(struct sshd *d)
 {
     kill(d->pid, SIGTERM);
     (void)waitpid(d->pid, NULL, 0);
     close(d->log_fd);
     free(d->config);
+}
+
+void sshd_replace(struct sshd *d, const struct sshd_keys *k)
+{
+    end(d);
+    configure(d, k, "");
+    if (!start(d))
+        bail("sshd does not start again");
+}
+
+void sshd_free(struct sshd *d)
+{
+    end(d);
     free(d);
 }
 

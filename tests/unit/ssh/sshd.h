@@ -34,6 +34,8 @@ struct sshd {
 };
 struct sshd *sshd_new(const struct sshd_keys *k, const char *more_config);
 void sshd_free(struct sshd *d);
+/* Another machine in its place: on the same port, with these keys. */
+void sshd_replace(struct sshd *d, const struct sshd_keys *k);
 /* Reads the server's log until the text is in it; what was read, heap. */
 char *sshd_log_until(struct sshd *d, const char *text);
 const char *sshd_user(void);

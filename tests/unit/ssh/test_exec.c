@@ -24,9 +24,10 @@ struct bed {
     char told[1024];
 };
 
-static void on_host_key(void *arg, const char *name, const char *line)
+static void on_host_key(void *arg, const char *name, uint64_t life, const char *line)
 {
     struct bed *b = arg;
+    (void)life;
     b->keys_told++;
     snprintf(b->told, sizeof b->told, "%s %s", name, line);
 }

@@ -1,6 +1,7 @@
 /* test_fail.c - what goes wrong with connections, by both transports: why, and did it run */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -19,15 +20,16 @@ struct bed {
     struct ssh_pool_options o;
     const char *identity;
     const char *via;
+    char *dir; /* of the last pool */
 };
 
 static void pool_open(struct bed *b)
 {
     struct err e = {0};
-    char *dir = workdir_new("ssh");
-    b->o.run_dir = dir;
+    free(b->dir);
+    b->dir = workdir_new("ssh");
+    b->o.run_dir = b->dir;
     is_int(ssh_pool_new(b->loop, &b->o, &b->pool, &e), 0, "%s: a pool", b->via);
-    free(dir);
 }
 
 static struct ssh_counts counts(const struct bed *b)
@@ -431,6 +433,57 @@ static void test_targets(struct bed *b)
     ssh_pool_free(b->pool);
 }
 
+static size_t known_files(const char *dir)
+{
+    size_t n = 0;
+    DIR *d = opendir(dir);
+    for (const struct dirent *f; d && (f = readdir(d));)
+        n += f->d_name[0] == 'k';
+    if (d)
+        closedir(d);
+    return n;
+}
+
+static void stop_loop(void *loop)
+{
+    loop_stop(loop);
+}
+
+/* Machines that had the same name, one after the other. */
+static void test_lives(struct bed *b)
+{
+    struct ssh_target old = sshd_target(b->server, &b->identity), now = old;
+    int left = 2;
+    struct ask waits = {.left = &left}, refused = {.left = &left}, again = {0};
+    pool_open(b);
+    old.life = 1;
+    now.life = 2;
+    now.host_keys = b->keys->other_line;
+    ask_begin(&waits, b->loop, b->pool, &old, "echo old", str_of(""));
+    ask_begin(&refused, b->loop, b->pool, &now, "echo now", str_of(""));
+    ssh_pool_forget(b->pool, old.name, old.life);
+    ok(ask_loop(b->loop), "%s: two of one name", b->via);
+    ok(waits.fail == SSH_FAIL_NONE && str_is(buf_str(&waits.out), "old\n"),
+       "%s: what waits for the first runs there, though it was forgotten meanwhile", b->via);
+    is_int(refused.fail, SSH_FAIL_HOST_KEY, "%s: the second must show a key of its own", b->via);
+    ssh_pool_forget(b->pool, now.name, now.life);
+    now.host_keys = "";
+    ask(&again, b->loop, b->pool, &now, "echo now", str_of(""));
+    is_int(again.fail, SSH_FAIL_NONE, "%s: forgotten, it begins anew", b->via);
+    ssh_pool_forget(b->pool, old.name, old.life);
+    ssh_pool_forget(b->pool, now.name, now.life);
+    for (int i = 0; i < 3; i++) { /* what is posted, and what that posts */
+        loop_post(b->loop, stop_loop, b->loop);
+        loop_run(b->loop);
+    }
+    is_int(counts(b).connections, 0, "%s: connections to who is forgotten end", b->via);
+    is_int(known_files(b->dir), 0, "%s: and nothing else of it is left", b->via);
+    ssh_pool_free(b->pool);
+    ask_done(&waits);
+    ask_done(&refused);
+    ask_done(&again);
+}
+
 /* With a pool in all states: nothing is told, nothing is left. */
 static void test_free(struct bed *b)
 {
@@ -443,8 +496,8 @@ static void test_free(struct bed *b)
     ask_begin(&waits, b->loop, b->pool, &t, "echo never", str_of(""));
     ok(ask_loop(b->loop), "%s: one runs, one waits", b->via);
     ask_begin(&connects, b->loop, b->pool, &u, "echo never", str_of(""));
-    ssh_pool_forget(b->pool, "node1");
-    ssh_pool_forget(b->pool, "nobody");
+    ssh_pool_forget(b->pool, "node1", 0);
+    ssh_pool_forget(b->pool, "nobody", 0);
     ssh_pool_free(b->pool);
     is_int(a.ends + waits.ends + connects.ends, 0, "%s: a pool that ends tells nothing", b->via);
     b->o.sessions_per_connection = b->o.connections_per_target = 0;
@@ -469,6 +522,7 @@ static void test_all(struct bed *b, enum ssh_via via)
     test_limit(b);
     test_probe(b);
     test_targets(b);
+    test_lives(b);
     test_free(b);
 }
 
@@ -482,6 +536,7 @@ int main(void)
         test_all(&b, SSH_VIA_OPENSSH);
         sshd_free(b.server);
         sshd_keys_free(b.keys);
+        free(b.dir);
     }
     loop_free(b.loop);
     return tap_done();
