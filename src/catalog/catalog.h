@@ -144,6 +144,7 @@ struct graph_test {      /* a command that is run before or after a task, in its
     struct str cmd;      /* "": none */
     uint64_t timeout_ms; /* 0: not said */
     uint32_t retries;
+    uint64_t interval_ms; /* before each of these */
 };
 struct catalog_task {
     struct str name, description;

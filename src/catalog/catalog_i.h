@@ -268,6 +268,9 @@ void catalog_read_task(struct load *l, const struct value *v);
 uint32_t catalog_read_task_inline(struct load *l, const struct value *v);
 /* A test of a task or a vertex. */
 void catalog_read_test(struct load *l, const struct value *v, struct graph_test *t);
+/* A warning, if its retries outlast the time of the task; v: as it is written, NULL: nowhere. */
+void catalog_test_fits(struct load *l, const struct value *v, const struct graph_test *t,
+                       uint64_t timeout_ms);
 /* The task that a role without work runs. */
 uint32_t catalog_builtin_noop(struct load *l);
 /* Keys that a task may put into the config of its node. */

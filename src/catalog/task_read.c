@@ -222,6 +222,8 @@ static uint32_t task_add(struct load *l, const struct value *v, bool local)
     if (!catalog_read_fields(l, v, "a task", task_fields, COUNT(task_fields), &t))
         return CATALOG_NONE;
     times_settle(l, &t);
+    catalog_test_fits(l, value_get(v, "test_pre"), &t.task.test_pre, t.task.timeout_ms);
+    catalog_test_fits(l, value_get(v, "test_post"), &t.task.test_post, t.task.timeout_ms);
     t.task.params = t.params ? value_copy(l->mem, t.params) : value_map(l->mem);
     if (!t.task.name.n) {
         if (!value_get(v, "name"))

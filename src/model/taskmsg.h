@@ -34,8 +34,8 @@
  * `behind`.  It begins when that has succeeded and returned nothing, without anybody being asked;
  * otherwise it is forgotten, unanswered, and the RESULT before it says `last`.
  *
- * A task may have tests, run before and after it in the same attempt; the result then says in which
- * phase the attempt ended.
+ * A task may have tests, run before and after it in the same attempt, tried again after an interval
+ * if they say so; the result then says in which phase the attempt ended.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef MODEL_TASKMSG_H
@@ -138,6 +138,8 @@ struct probe_answer {
     struct str text;                /* why not, for people */
     struct str machine_id, boot_id; /* "": not told */
 };
+
+enum { TASKMSG_TEST_INTERVAL_MS = 1000 }; /* between two tries of a test that does not say it */
 
 struct held_attempt {
     uint32_t task, attempt;

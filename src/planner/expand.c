@@ -18,6 +18,7 @@
 #include "base/digest.h"
 #include "base/json.h"
 #include "model/states.h"
+#include "model/taskmsg.h"
 
 const uint32_t *expand_refs(struct expansion *x)
 {
@@ -73,6 +74,7 @@ static uint32_t span_add(struct expansion *x, const uint32_t *pools, uint32_t n)
 
 /* --- definitions --- */
 
+/* What is as it is without being said is not part of it, so that digests stay what they were. */
 static void test_put(struct arena *a, struct value *tests, const char *which,
                      const struct graph_test *t)
 {
@@ -85,6 +87,8 @@ static void test_put(struct arena *a, struct value *tests, const char *which,
         value_put_int(a, v, "timeout_ms", (int64_t)t->timeout_ms);
     if (t->retries)
         value_put_int(a, v, "retries", t->retries);
+    if (t->retries && t->interval_ms != TASKMSG_TEST_INTERVAL_MS)
+        value_put_int(a, v, "interval_ms", (int64_t)t->interval_ms);
     value_set(a, tests, which, v);
 }
 

@@ -12,6 +12,7 @@
 enum { /* what a service has been through at its target; what was initialized stays so */
        CLUSTER_UP = PHASE_F_INSTALL | PHASE_F_CONFIGURE | PHASE_F_INITIALIZE | PHASE_F_START,
        CLUSTER_DOWN = PHASE_F_INSTALL | PHASE_F_CONFIGURE | PHASE_F_STOP,
+       CLUSTER_MACHINE = PHASE_F_CREATE | PHASE_F_CONFIRM | PHASE_F_BOOTSTRAP, /* and a machine */
 };
 struct work_role {
     struct str name;
@@ -87,7 +88,6 @@ int cluster_queue_next(struct server *s, uint32_t deployment, struct arena *mem,
 struct value *cluster_plan_value(struct cluster_work *w);
 struct value *cluster_difference_value(struct cluster_work *w);
 /* cluster_missing.c: what it is, and what of it was never made. */
-struct cluster_sum cluster_sum_of(const struct server *s, const struct cluster *c);
 enum cluster_state cluster_state_now(const struct server *s, const struct cluster *c);
 bool cluster_made(const struct server *s, uint32_t noderole);
 /* Their names, "role@node", as a list. */

@@ -9,10 +9,9 @@
  * docs/rfc/08-clusters.md, section 8.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/text.h"
 #include "server/cluster_i.h"
 
-enum { MADE = PHASE_F_CREATE | PHASE_F_CONFIRM | PHASE_F_BOOTSTRAP, NAMED_MOST = 3 };
+enum { NAMED_MOST = 3 };
 
 bool cluster_made(const struct server *s, uint32_t noderole)
 {
@@ -48,47 +47,57 @@ static bool part_of(const struct server *s, uint32_t noderole, struct cluster_pa
     return true;
 }
 
-struct cluster_sum cluster_sum_of(const struct server *s, const struct cluster *c)
+typedef void part_f(void *ctx, uint32_t noderole, const struct cluster_part *p);
+
+static void parts_each(const struct server *s, uint32_t deployment, part_f *fn, void *ctx)
 {
     const struct u64map *m = &s->inv.instances;
-    struct cluster_sum sum = {0};
     struct cluster_part part;
-    struct operation_view op;
-    sum.open = anneal_operation(s->engine, c->operation, &op) && op.state == OPERATION_RUNNING;
     for (size_t i = 0; i < m->n; i++) {
-        if (!m->at[i].live || (uint32_t)m->at[i].key != c->deployment)
+        if (!m->at[i].live || (uint32_t)m->at[i].key != deployment)
             continue;
         const struct id_list *of = &s->inv.lists.at[m->at[i].val];
         for (size_t k = 0; k < of->ids.n; k++)
             if (part_of(s, of->ids.at[k], &part))
-                cluster_sum_add(&sum, &part);
+                fn(ctx, of->ids.at[k], &part);
     }
-    return sum;
+}
+
+static void part_count(void *ctx, uint32_t noderole, const struct cluster_part *p)
+{
+    (void)noderole;
+    cluster_sum_add(ctx, p);
 }
 
 enum cluster_state cluster_state_now(const struct server *s, const struct cluster *c)
 {
-    struct cluster_sum sum = cluster_sum_of(s, c);
+    struct operation_view op;
+    struct cluster_sum sum = {.open = anneal_operation(s->engine, c->operation, &op) &&
+                                      op.state == OPERATION_RUNNING};
+    parts_each(s, c->deployment, part_count, &sum);
     return cluster_state_of(&sum);
 }
 
-/* --- who it is --- */
+struct missing_list {
+    const struct server *server;
+    struct arena *mem;
+    struct value *names;
+};
+
+static void missing_add(void *ctx, uint32_t noderole, const struct cluster_part *p)
+{
+    struct missing_list *l = ctx;
+    if (p->target != TARGET_ABSENT && !p->made)
+        value_add(l->mem, l->names,
+                  value_text(l->mem, view_noderole_name(l->server, l->mem, noderole)));
+}
 
 struct value *cluster_missing_names(const struct server *s, struct arena *mem,
                                     const struct cluster *c)
 {
-    const struct u64map *m = &s->inv.instances;
-    struct value *list = value_list(mem);
-    struct cluster_part part;
-    for (size_t i = 0; i < m->n; i++) {
-        if (!m->at[i].live || (uint32_t)m->at[i].key != c->deployment)
-            continue;
-        const struct id_list *of = &s->inv.lists.at[m->at[i].val];
-        for (size_t k = 0; k < of->ids.n; k++)
-            if (part_of(s, of->ids.at[k], &part) && part.target != TARGET_ABSENT && !part.made)
-                value_add(mem, list, value_text(mem, view_noderole_name(s, mem, of->ids.at[k])));
-    }
-    return list;
+    struct missing_list l = {s, mem, value_list(mem)};
+    parts_each(s, c->deployment, missing_add, &l);
+    return l.names;
 }
 
 /* --- in an operation --- */
@@ -118,7 +127,7 @@ static uint16_t machine_lacks(const struct server *s, uint32_t noderole, bool *r
         }
     there &= node.alive != ALIVE_UNKNOWN;
     *ret_clears = maybe && !there;
-    return there ? PHASE_F_BOOTSTRAP : MADE;
+    return there ? PHASE_F_BOOTSTRAP : CLUSTER_MACHINE;
 }
 
 struct found {

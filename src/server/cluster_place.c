@@ -2,8 +2,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/cluster_i.h"
 
-enum { MACHINE_UP = PHASE_F_CREATE | PHASE_F_CONFIRM | PHASE_F_BOOTSTRAP };
-
 static int steps_of(void *ctx, uint32_t service, enum phase_kind phase, uint32_t variant,
                     struct phase_steps *ret, struct err *e)
 {
@@ -139,7 +137,7 @@ static int place_machine(struct cluster_work *w, size_t node, struct phase_place
         .removed = n->was && !n->now,
         .absent = n->was && !n->machine,
         .reason = REASON_OPERATION,
-        .kept = n->machine ? (uint16_t)(MACHINE_UP & has & ~w->work.machine[node]) : 0,
+        .kept = n->machine ? (uint16_t)(CLUSTER_MACHINE & has & ~w->work.machine[node]) : 0,
         .undoes = has & PHASE_F_DELETE,
         .clears = n->clears,
         .role = w->machine_role->name,

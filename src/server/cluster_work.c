@@ -384,7 +384,7 @@ static void cells_settle(struct cluster_work *w)
             struct work_cell *c = &w->nodes.at[i].cells.at[k];
             uint32_t at = w->work.first[i] + (uint32_t)k;
             uint16_t *cell = &w->work.cells[at], has = w->services[c->role].actions;
-            c->done = phases_done(w, c);
+            c->done = w->nodes.at[i].clears ? 0 : phases_done(w, c); /* on another machine */
             if (w->work.pulled[at] == (*cell & PHASE_F_SERVICE) &&
                 w->work.pulled[at] == PHASE_F_START && serves(w->server, c->noderole))
                 *cell = w->work.pulled[at] = 0;

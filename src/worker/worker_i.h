@@ -125,7 +125,8 @@ struct output_stream {
 struct run_test {
     struct task_request req; /* params NULL: there is no such test */
     struct str cmd;
-    uint64_t timeout_ms; /* 0: that of the attempt */
+    uint64_t timeout_ms;  /* 0: that of the attempt */
+    uint64_t interval_ms; /* between two tries; 0: none */
     uint32_t tries, tried;
 };
 struct run { /* one (attempt, ask) held */
@@ -170,8 +171,11 @@ struct run { /* one (attempt, ask) held */
     bool step_on;                  /* started, and not finished */
     uint32_t steps;                /* started so far */
     struct link turning;           /* in w->turning between two steps */
-    struct loop_timer *test_timer; /* of the test that runs */
+    struct loop_timer *test_timer; /* of the try that runs, or until the next one */
     bool test_late;                /* it was told to end by that */
+    uint64_t rest_ms;              /* before the next step; 0: it comes at once */
+    bool resting;                  /* nothing of it is started until that is over */
+    bool cut;                      /* somebody ended it: nothing further is started */
     struct jig_result done;        /* of the task, while its test runs; without what it returned, */
     struct buf returns, gone;      /* which is here until it is known whether it counts */
     struct output_stream out[2];   /* stdout, stderr */
@@ -361,6 +365,7 @@ int run_tests_read(struct run *r, struct err *e);
 void run_steps_begin(struct run *r); /* the first one; may end the run */
 void run_step_next(struct run *r);   /* it was in w->turning; may end the run */
 void run_step_finished(void *run, const struct jig_result *res); /* for struct jig_env */
+/* By whoever ends it; not for a try that is late. */
 void run_step_cancel(struct run *r, uint64_t grace_ms);
 void run_steps_done(struct run *r);
 

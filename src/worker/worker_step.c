@@ -2,9 +2,10 @@
  *
  * A task's message may carry tests: commands for the jig shell, run before (pre) and after (post)
  * the task within the same attempt, with its data, its input and, where its jig runs programs, its
- * environment and directory.  A test that fails is repeated as often as it says, at once.  A pre
- * that fails for good means that the task was not started; a post, that it ran and has failed: what
- * it returned does not count.  A run that is asked again (`ask` above 0) has passed its pre before.
+ * environment and directory.  A test that fails is repeated as often as it says, an interval after
+ * the try before it: in between the run rests, which is a timer and nothing else.  A pre that fails
+ * for good means that the task was not started; a post, that it ran and has failed: what it
+ * returned does not count.  A run that is asked again (`ask` above 0) has passed its pre before.
  * post comes after the final ok only.
  *
  * Steps never follow each other on one stack: a step that ends puts its run into w->turning, and
@@ -12,8 +13,8 @@
  * freed.  Each step has a number of its own, so that the runner, which never repeats what was
  * started, can tell them apart.
  *
- * The attempt's deadline and a cancel end whichever step runs, and no further one is started.  A
- * test's own time-out makes that try fail, nothing else.
+ * The attempt's deadline, a cancel, and whoever else ends the run, end whichever step runs, or its
+ * rest, and no further one is started.  A test's own time-out makes that try fail, nothing else.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <assert.h>
@@ -25,6 +26,8 @@
 #include "worker/worker_i.h"
 
 enum { TEST_MAX_RETRIES = 1000 };
+static const uint64_t test_interval_ms = TASKMSG_TEST_INTERVAL_MS,
+                      test_max_interval_ms = 366ull * 24 * 3600 * 1000; /* as catalogs have it */
 
 static const struct jig *test_jig(void)
 {
@@ -40,13 +43,15 @@ static int bad_test(struct err *e, const char *which, const char *why)
     return rc;
 }
 
+/* What is not said stays. */
 static int read_number(const struct value *test, const char *which, const char *name, uint64_t most,
                        uint64_t *ret_n, struct err *e)
 {
     const struct value *v = value_get(test, name);
     if (v && (v->kind != VALUE_INT || v->i < 0 || (uint64_t)v->i > most))
         return bad_test(e, which, "has a number that is none, or too large");
-    *ret_n = v ? (uint64_t)v->i : 0;
+    if (v)
+        *ret_n = (uint64_t)v->i;
     return 0;
 }
 
@@ -74,6 +79,9 @@ static int read_test(struct run *r, const struct value *tests, const char *which
     int rc = read_number(v, which, "timeout_ms", INT64_MAX, &t->timeout_ms, e);
     if (rc == 0)
         rc = read_number(v, which, "retries", TEST_MAX_RETRIES, &retries, e);
+    t->interval_ms = test_interval_ms;
+    if (rc == 0)
+        rc = read_number(v, which, "interval_ms", test_max_interval_ms, &t->interval_ms, e);
     if (rc < 0)
         return rc;
     t->cmd = value_as_str(cmd);
@@ -108,7 +116,7 @@ static struct run_test *test_of(struct run *r)
 /* Nothing further may be started. */
 static bool is_cut(const struct run *r)
 {
-    return r->timed_out || r->cancelled || r->w->stopping;
+    return r->cut || r->timed_out || r->cancelled || r->w->stopping;
 }
 
 /* "--- test_pre: first line of the command".  What was written before comes before it, whatever
@@ -131,20 +139,53 @@ static void log_border(struct run *r, const struct run_test *t)
     run_log(r, 1, b.data, b.len);
 }
 
-static void on_test_late(void *arg)
+static void step_cancel(struct run *r, uint64_t grace_ms)
 {
-    struct run *r = arg;
-    r->test_late = true;
-    run_step_cancel(r, r->msg.grace_ms);
+    if (r->step_on && run_is_parked(r))
+        run_hurry(r); /* and is told to end as soon as it is reached */
+    else if (r->step_on && r->travel)
+        travel_stop(r, grace_ms);
+    else if (r->step_on)
+        r->step_jig->cancel(r->step_run, grace_ms);
 }
 
-static void arm_test(struct run *r, const struct run_test *t)
+/* It goes on with the next try, or to its end; runs_pump() sees to that. */
+static void rest_over(struct run *r)
 {
-    if (!t->timeout_ms)
+    loop_timer_stop(r->test_timer);
+    r->resting = false;
+    link_append(&r->w->turning, &r->turning);
+}
+
+/* A try has taken its time, or its interval is over. */
+static void on_test_time(void *arg)
+{
+    struct run *r = arg;
+    if (r->life != LIFE_RUNNING)
+        return; /* it was left a moment ago, and is freed in the next */
+    if (r->resting) {
+        rest_over(r);
+        return;
+    }
+    r->test_late = true;
+    step_cancel(r, r->msg.grace_ms);
+}
+
+static void arm_test(struct run *r, uint64_t ms)
+{
+    if (!ms)
         return;
     if (!r->test_timer)
-        r->test_timer = loop_timer_new(r->w->loop, on_test_late, r);
-    loop_timer_at(r->test_timer, loop_now_ms(r->w->loop) + t->timeout_ms);
+        r->test_timer = loop_timer_new(r->w->loop, on_test_time, r);
+    loop_timer_at(r->test_timer, loop_now_ms(r->w->loop) + ms);
+}
+
+/* Nothing of the last try is held.  What it wrote is told now: it may be long until the next. */
+static void rest(struct run *r, uint64_t ms)
+{
+    run_log_flush(r, true);
+    r->resting = true;
+    arm_test(r, ms);
 }
 
 static void test_failed(struct run *r, const struct run_test *t, const struct jig_result *res);
@@ -168,7 +209,7 @@ static void start_test(struct run *r, struct run_test *t)
     r->step_on = true;
     if (step_start(r, r->step_jig, &t->req, &e) == 0) {
         if (r->step_on)
-            arm_test(r, t);
+            arm_test(r, t->timeout_ms);
         return;
     }
     /* Not the test's own failure: to try again at once would only meet the same. */
@@ -226,14 +267,21 @@ void run_steps_done(struct run *r)
 
 void run_step_next(struct run *r)
 {
+    const struct run_test *t = test_of(r);
+    uint64_t rest_ms = r->rest_ms;
     link_remove(&r->turning);
     free_step(r);
+    r->rest_ms = 0;
     if (!is_cut(r)) {
-        start_step(r);
+        if (rest_ms)
+            rest(r, rest_ms);
+        else
+            start_step(r);
         return;
     }
     struct jig_result res = {.outcome = OUTCOME_CANCELLED, .exit_code = -1};
-    snprintf(res.text, sizeof res.text, "ended before its %s", phase_name(r->phase));
+    snprintf(res.text, sizeof res.text, "ended before %sits %s",
+             t && t->tried ? "the next try of " : "", phase_name(r->phase));
     buf_clear(&r->returns);
     buf_clear(&r->gone);
     run_end(r, &res);
@@ -242,12 +290,11 @@ void run_step_next(struct run *r)
 void run_step_cancel(struct run *r, uint64_t grace_ms)
 {
     assert(r->life == LIFE_RUNNING);
-    if (r->step_on && run_is_parked(r))
-        run_hurry(r); /* and is told to end as soon as it is reached */
-    else if (r->step_on && r->travel)
-        travel_stop(r, grace_ms);
-    else if (r->step_on)
-        r->step_jig->cancel(r->step_run, grace_ms);
+    r->cut = true;
+    if (r->resting)
+        rest_over(r);
+    else
+        step_cancel(r, grace_ms);
 }
 
 /* --- ends --- */
@@ -274,10 +321,12 @@ static void keep_returns(struct run *r, const struct jig_result *res)
     jsonw_end(&w);
 }
 
-/* The next step is started by runs_pump(). */
+/* The next step is started by runs_pump().  Until that ends, an answer would come from here: the
+ * travel of the last one goes when its node has told everything. */
 static void turn_to(struct run *r, enum phase next)
 {
     r->phase = next;
+    r->answered_from = NULL;
     link_append(&r->w->turning, &r->turning);
 }
 
@@ -317,14 +366,16 @@ static void test_ended(struct run *r, struct run_test *t, const struct jig_resul
 {
     bool known = res->outcome != OUTCOME_LOST && res->outcome != OUTCOME_REFUSED;
     r->truncated = r->truncated || res->truncated;
-    if (res->outcome == OUTCOME_OK && r->phase == PHASE_TEST_PRE)
+    if (res->outcome == OUTCOME_OK && r->phase == PHASE_TEST_PRE) {
         turn_to(r, PHASE_TASK);
-    else if (res->outcome == OUTCOME_OK)
+    } else if (res->outcome == OUTCOME_OK) {
         run_end(r, &r->done);
-    else if (known && !is_cut(r) && t->tried < t->tries)
+    } else if (known && !is_cut(r) && t->tried < t->tries) {
+        r->rest_ms = t->interval_ms;
         turn_to(r, r->phase);
-    else
+    } else {
         test_failed(r, t, res);
+    }
 }
 
 void run_step_finished(void *run, const struct jig_result *res)

@@ -19,7 +19,7 @@ roles:
     jig: shell
     actions:
       converge:
-        - {name: install, params: {script: "echo installing >> $work/late"}, test_post: {cmd: "echo x >> $work/tried; exit 4", retries: 2}}
+        - {name: install, params: {script: "echo installing >> $work/late"}, test_post: {cmd: "date +%s%3N >> $work/tried; exit 4", retries: 2, interval: 300ms}}
   - name: motd
     jig: upload_file
     actions:
@@ -79,6 +79,7 @@ is "$(anneal task show "$t" -o json | jq -r '.state + " " + .reason')" "FAILED t
 is "$(last "$t" exit_code)" 4 "with the status of the test"
 is "$(wc -l <"$work/late")" 1 "the task has run once"
 is "$(wc -l <"$work/tried")" 3 "its test as often as it may"
+ok "$(awk 'NR > 1 && $1 - last < 300 {early = 1} {last = $1} END {print early + 0}' "$work/tried")" "with its interval between them" "$(cat "$work/tried")"
 has "$(anneal why "task/$t")" "its test after the end failed" "why says so"
 
 crash

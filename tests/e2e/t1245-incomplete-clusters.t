@@ -175,4 +175,6 @@ for c in one two three four; do
 done
 hosts_are 0 "nothing is left"
 anneal admin check >/dev/null; ok $? "the engine is sound"
+stop
+"$bin/anneald" --verify --data-dir "$work/data" >"$work/out" 2>&1; ok $? "and its history gives what is stored" "$(cat "$work/out")"
 done_testing

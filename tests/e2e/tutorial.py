@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Runs the commands of a page as written, in one shell, and compares what they print with what the page says.
 
-    tutorial.py PAGE SECONDS
+    tutorial.py PAGE SECONDS [--examples]
 
 In the page's ```console blocks a line that begins with "$ " is a command, which a backslash at its end continues on the
 next line, and a here-document (<<'END') to its own end.  What follows is its output, both streams as they come: a line
 `...` stands for any number of lines, `...` inside a line for any text.  A command fails if and only if the page shows a
-line that begins with "anneal: ", or asks with `echo $?` next and is told.
+line that begins with "anneal: ", or asks with `echo $?` next and is told.  With --examples, what differs from run to run (times,
+sizes, ports of this machine, numbers of events) need not be `...`: whatever the page shows there, any other of its kind will do.
 One TAP point for each command; the commands run in the current directory and have SECONDS for all of it together.
 SPDX-License-Identifier: Apache-2.0
 """
@@ -55,8 +56,26 @@ def steps_read(path):
     return steps
 
 
+# What differs from run to run: as it stands in a page, and what may stand there instead.
+VARYING = [(r'\b\d+(?:\.\d+)?m?s\b|\b\d+m\d\ds\b', r'(?:\d+(?:\.\d+)?m?s|\d+m\d\ds)'),
+           (r'\b\d+(?:\.\d+)? [kMG]?B\b', r'\d+(?:\.\d+)? [kMG]?B'),
+           (r'(?<=127\.0\.0\.1:)\d+', r'\d+'),
+           (r'(?<=\bevent )\d+', r'\d+')]
+examples = '--examples' in sys.argv[3:]
+
+
+def part_pattern(part):
+    if not examples:
+        return re.escape(part)
+    pattern, at = '', 0
+    for found in re.finditer('|'.join(f'({page})' for page, _ in VARYING), part):
+        pattern += re.escape(part[at:found.start()]) + VARYING[found.lastindex - 1][1]
+        at = found.end()
+    return pattern + re.escape(part[at:])
+
+
 def line_pattern(line):
-    return '[^\n]*'.join(re.escape(part) for part in line.split('...'))
+    return '[^\n]*'.join(part_pattern(part) for part in line.split('...'))
 
 
 def output_matches(wanted, got):

@@ -53,8 +53,9 @@ static void wants_write(struct buf *b, const struct catalog *c, const char *labe
 static void test_write(struct buf *b, const char *name, const struct graph_test *t)
 {
     if (t->cmd.n)
-        buf_printf(b, "        %s: %s, timeout %llu, retries %u\n", name, t->cmd.s,
-                   (unsigned long long)t->timeout_ms, t->retries);
+        buf_printf(b, "        %s: %s, timeout %llu, retries %u, interval %llu\n", name, t->cmd.s,
+                   (unsigned long long)t->timeout_ms, t->retries,
+                   (unsigned long long)t->interval_ms);
 }
 
 static void action_write(struct buf *b, const struct catalog *c, const struct catalog_action *a)

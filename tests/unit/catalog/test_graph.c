@@ -97,7 +97,7 @@ static void test_fields(void)
           "  reexecute_on: [deploy_changes]\n"
           "  refresh_on: [a, b]\n"
           "  test_pre: ls\n"
-          "  test_post: {cmd: ls -l, timeout: 1m, retries: 2}\n"
+          "  test_post: {cmd: ls -l, timeout: 1m, retries: 2, interval: 250ms}\n"
           "- {id: u, type: noop, role: '*', condition: false, cross_depends: {expr: data.deps}}\n");
     is_int(f.code, 0, "a graph with everything loads: %s", f.e.text);
     const struct graph_vertex *t = vertex(&f, "t"), *g = vertex(&f, "ctl"), *u = vertex(&f, "u");
@@ -144,6 +144,8 @@ static void test_fields(void)
     is_text(t->test_post.cmd.s, "ls -l", "a test that is a map");
     is_int(t->test_post.timeout_ms, 60000, "its timeout");
     is_int(t->test_post.retries, 2, "its retries");
+    is_int(t->test_post.interval_ms, 250, "and what is between them");
+    is_int(t->test_pre.interval_ms, 1000, "a second, if it is not said");
     is_text(value_as_text(value_at(t->parameters, "src.expr"), ""), "data.y", "parameters");
     is_text(value_as_text(value_get(t->source, "type"), ""), "sync", "the source as written");
     is_int(t->where.line, 4, "where it stands");

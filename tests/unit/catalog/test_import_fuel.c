@@ -73,7 +73,8 @@ static void test_task(void)
              "- {id: old, type: role, requires: *before, condition: '=x', fault_tolerance: 2%}\n"
              "- {id: lost, type: puppet, condition: {yaql_exp: '$.x'}, cross-depends: {yaql_exp: "
              "'$.y'}}\n"
-             "- {id: never, type: puppet, condition: false}\n"
+             "- {id: never, type: puppet, condition: false, test_pre: {cmd: ls, retries: 3, "
+             "interval: 2}, test_post: ls}\n"
              "- {id: text, type: puppet, condition: a == b}\n");
     is_int(job_run(&j, false), 0, "a file is imported: %s", j.e.text);
     const char *text = made(&j, "fuel/graphs/default/modular-web.yaml");
@@ -105,6 +106,8 @@ static void test_task(void)
         is_text(expr_text(lost->condition).s, "true", "a condition without an equal is true");
         ok(!lost->n_depends && !lost->depends_of, "dependencies without an equal are none");
         is_text(expr_text(never->condition).s, "false", "a constant stays");
+        is_int(never->test_pre.interval_ms, 2000, "what is between the tries of a test");
+        is_int(never->test_post.interval_ms, 1000, "a second where it is not said");
     }
     ok(told(&j, "tasks.yaml:7: changed: web: type sync is called rsync"), "the type is told");
     ok(told(&j, ":9: changed: web: pattern /a\\d+/ is written /a[0-9]+/"), "a pattern");

@@ -280,6 +280,17 @@ static void test_tests(void)
                             "{\"type\":\"shell\",\"params\":{\"script\":\"x\"},"
                             "\"tests\":{\"pre\":{\"cmd\":\"a b\",\"timeout_ms\":2000,"
                             "\"retries\":3},\"post\":{\"cmd\":\"c\"}}}");
+    uint64_t same = body_of(
+        ", test_pre: {cmd: a b, timeout: 2s, retries: 3, interval: 1s}, test_post: c",
+        "{\"type\":\"shell\",\"params\":{\"script\":\"x\"},"
+        "\"tests\":{\"pre\":{\"cmd\":\"a b\",\"timeout_ms\":2000,"
+        "\"retries\":3},\"post\":{\"cmd\":\"c\"}}}");
+    uint64_t spaced = body_of(", test_pre: {cmd: a b, retries: 3, interval: 0s}",
+                              "{\"type\":\"shell\",\"params\":{\"script\":\"x\"},"
+                              "\"tests\":{\"pre\":{\"cmd\":\"a b\",\"retries\":3,"
+                              "\"interval_ms\":0}}}");
+    is_int(same, both, "a second between tries is what is meant anyway");
+    ok(spaced != pre, "none is something else");
     is_int(none, null, "null is no test");
     is_int(none, digest_64(untested, sizeof untested - 1), "a task without tests is what it was");
     ok(none != pre && pre != post && post != both && both != none, "with others it is another one");

@@ -14,7 +14,7 @@
     "    jig: cloud\n"                                                                             \
     "    config: {zone: a}\n"                                                                      \
     "    actions:\n"                                                                               \
-    "      create: [{name: make, returns: [ipaddress], retries: 1, backoff: 1ms, params: {}}]\n"   \
+    "      create: [{name: make, returns: [ipaddress], retries: 1, backoff: 0ms, params: {}}]\n"   \
     "      delete: [{name: unmake, params: {}}]\n"                                                 \
     "hardware: [{hardware: one, providers: {bare: {flavor: f1, cost: 1}}}]\n"                      \
     "images: [{image: plain, providers: {bare: {image: i1, user: me}}}]\n"                         \

@@ -12,9 +12,11 @@
 struct tested { /* a task with tests; ' stands for " */
     const char *jig, *params, *pre, *post, *data;
     uint64_t timeout_ms, pre_timeout_ms, post_timeout_ms;
+    uint64_t interval_ms; /* of both; 0: none, DEFAULT_INTERVAL: not said */
     uint32_t pre_retries, post_retries, ask, attempt;
     bool no_op;
 };
+#define DEFAULT_INTERVAL UINT64_MAX
 
 static struct str quoted(struct rig *r, const char *text)
 {
@@ -26,7 +28,7 @@ static struct str quoted(struct rig *r, const char *text)
 }
 
 static void test_write(struct jsonw *w, const char *which, const char *cmd, uint64_t timeout_ms,
-                       uint32_t retries)
+                       uint32_t retries, uint64_t interval_ms)
 {
     if (!cmd)
         return;
@@ -42,6 +44,10 @@ static void test_write(struct jsonw *w, const char *which, const char *cmd, uint
         jsonw_key(w, "retries");
         jsonw_u64(w, retries);
     }
+    if (retries && interval_ms != DEFAULT_INTERVAL) {
+        jsonw_key(w, "interval_ms");
+        jsonw_u64(w, interval_ms);
+    }
     jsonw_end(w);
 }
 
@@ -53,8 +59,8 @@ static void send(struct rig *r, uint32_t task, struct tested t)
     char digest[DIGEST_HEX];
     jsonw_init(&w, &tests);
     jsonw_map(&w);
-    test_write(&w, "pre", t.pre, t.pre_timeout_ms, t.pre_retries);
-    test_write(&w, "post", t.post, t.post_timeout_ms, t.post_retries);
+    test_write(&w, "pre", t.pre, t.pre_timeout_ms, t.pre_retries, t.interval_ms);
+    test_write(&w, "post", t.post, t.post_timeout_ms, t.post_retries, t.interval_ms);
     jsonw_end(&w);
     struct taskmsg m = {
         .kind = TASKMSG_TASK,
@@ -167,6 +173,125 @@ static void test_retries(void)
     ended(&r, 3, OUTCOME_FAILED, PHASE_TEST_PRE, "test_pre failed: ran longer than 30 ms");
     has_text(rig_log_text(&r, 3), "--- test_pre, try 2 of 2: exec sleep",
              "one that takes too long has failed, and is repeated like that");
+    rig_done(&r);
+}
+
+/* --- between two tries --- */
+
+/* Programs end when they do, while virtual time stands still: until the task has written this so
+ * many times.  Output is sent, without any time passing, when a try is over and the next one is
+ * waited for. */
+static bool wrote(struct rig *r, uint32_t task, const char *text, size_t times)
+{
+    for (uint64_t i = 0; i < 5000000; i++) {
+        size_t n = 0;
+        for (const char *at = rig_log_text(r, task); (at = strstr(at, text)); at++)
+            n++;
+        if (n >= times)
+            return n == times;
+        rig_step(r, 0);
+    }
+    return false;
+}
+
+static void rests(struct rig *r, uint32_t task, size_t tries, const char *when)
+{
+    ok(wrote(r, task, "\nno\n", tries), "task %u: %zu tries %s", task, tries, when);
+    const char *next = arena_printf(&r->mem, ", try %zu of ", tries + 1);
+    ok(!strstr(rig_log_text(r, task), next), "no further one has begun");
+    is_int(worker_counts(r->w).running, 1, "it is still under way");
+    is_int(rig_count(r, TASKMSG_RESULT), 0, "and not answered");
+}
+
+static void test_intervals(void)
+{
+    struct rig r;
+    rig_init(&r, true, NULL);
+    send(&r, 1,
+         (struct tested){
+             .pre = counting(&r, "i", "echo no; exit 3"), .pre_retries = 2, .interval_ms = 60000});
+    rests(&r, 1, 1, "at first");
+    rig_step(&r, 59999);
+    rests(&r, 1, 1, "just before the interval is over");
+    rig_step(&r, 1);
+    rests(&r, 1, 2, "when it is");
+    rig_step(&r, 60000);
+    ok(wrote(&r, 1, "\nno\n", 3), "the last try");
+    while (!rig_count(&r, TASKMSG_RESULT))
+        rig_step(&r, 0);
+    ended(&r, 1, OUTCOME_FAILED, PHASE_TEST_PRE, "test_pre failed: exit status 3");
+    rig_done(&r);
+
+    rig_init(&r, true, NULL);
+    send(&r, 2,
+         (struct tested){
+             .post = "echo no; exit 3", .post_retries = 1, .interval_ms = DEFAULT_INTERVAL});
+    rests(&r, 2, 1, "of one that does not say how long");
+    rig_step(&r, 999);
+    rests(&r, 2, 1, "before a second is over");
+    rig_step(&r, 1);
+    ok(wrote(&r, 2, "\nno\n", 2), "then it is tried again");
+    while (!rig_count(&r, TASKMSG_RESULT))
+        rig_step(&r, 0);
+    ended(&r, 2, OUTCOME_FAILED, PHASE_TEST_POST, "exit status 3");
+    rig_done(&r);
+}
+
+/* Whatever ends it reaches it between two tries, at once: no virtual time passes. */
+static void test_rest_ends(void)
+{
+    const struct tested waits = {
+        .pre = "echo no; exit 3", .pre_retries = 9, .interval_ms = 3600000, .timeout_ms = 5000};
+    struct rig r;
+    rig_init(&r, true, NULL);
+    send(&r, 1, waits);
+    rests(&r, 1, 1, "before it is cancelled");
+    rig_cancel(&r, 1, 1, 60000);
+    rig_step(&r, 0);
+    ended(&r, 1, OUTCOME_CANCELLED, PHASE_TEST_PRE, "ended before the next try of its test_pre");
+    rig_done(&r);
+
+    rig_init(&r, true, NULL);
+    send(&r, 2, waits);
+    rests(&r, 2, 1, "before its time is over");
+    rig_step(&r, 4999);
+    is_int(rig_count(&r, TASKMSG_RESULT), 0, "not a moment sooner");
+    rig_step(&r, 1);
+    ended(&r, 2, OUTCOME_TIMEOUT, PHASE_TEST_PRE, "ran longer than 5000 ms, until its test_pre");
+    rig_done(&r);
+
+    rig_init(&r, true, NULL);
+    send(&r, 3, waits);
+    rests(&r, 3, 1, "before a later attempt comes");
+    send(&r, 3, (struct tested){.attempt = 2});
+    rig_step(&r, 0);
+    ended(&r, 3, OUTCOME_CANCELLED, PHASE_TEST_PRE, NULL);
+    is_int(rig_outcome(&r, 3, 2), OUTCOME_OK, "which runs");
+    rig_done(&r);
+
+    rig_init(&r, true, NULL);
+    send(&r, 4, waits);
+    rests(&r, 4, 1, "before the worker stops");
+    worker_stop(r.w, 60000, rig_on_stopped, &r);
+    rig_step(&r, 0);
+    ok(r.stopped, "which has nothing to wait for");
+    ended(&r, 4, OUTCOME_LOST, PHASE_TEST_PRE, NULL);
+    rig_done(&r);
+
+    rig_init(&r, true, NULL);
+    send(&r, 5, waits);
+    rests(&r, 5, 1, "before another worker has it");
+    rig_send(&r, &(struct taskmsg){.kind = TASKMSG_DROP, .task = 5, .attempt = 1});
+    rig_step(&r, 0);
+    is_int(worker_counts(r.w).running, 0, "nothing is left of it");
+    rig_done(&r);
+
+    rig_init(&r, true, NULL);
+    send(&r, 6, waits);
+    rests(&r, 6, 1, "before the server gives us up");
+    rig_send(&r, &(struct taskmsg){.kind = TASKMSG_BEAT, .lease_ms = 3000});
+    rig_step(&r, 3000);
+    ended(&r, 6, OUTCOME_LOST, PHASE_TEST_PRE, NULL);
     rig_done(&r);
 }
 
@@ -301,6 +426,8 @@ static void test_refusals(void)
         {"{'pre':{'cmd':'a','retries':-1}}", "a number that is none"},
         {"{'pre':{'cmd':'a','retries':1001}}", "a number that is none, or too large"},
         {"{'pre':{'cmd':'a','timeout_ms':'1'}}", "a number that is none"},
+        {"{'pre':{'cmd':'a','interval_ms':-1}}", "a number that is none"},
+        {"{'pre':{'cmd':'a','interval_ms':99999999999}}", "a number that is none, or too large"},
     };
     struct rig r;
     rig_init(&r, true, NULL);
@@ -375,6 +502,8 @@ int main(void)
     test_order();
     test_failures();
     test_retries();
+    test_intervals();
+    test_rest_ends();
     test_timeouts();
     test_cancels();
     test_again();
