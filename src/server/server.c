@@ -23,6 +23,7 @@
 #include "server/pace.h"
 #include "server/probing.h"
 #include "server/restore.h"
+#include "server/sealed.h"
 #include "server/server_i.h"
 #include "server/tally.h"
 #include "server/tenants.h"
@@ -386,6 +387,17 @@ static int open_files(struct server *s, struct err *e)
     return r;
 }
 
+/* Sooner than when the first task needs a password. */
+static int sealed_open(struct server *s, struct err *e)
+{
+    struct sealed_count n;
+    int r = sealed_check(s->store, s->data_dir, &n, e);
+    if (r >= 0 && n.shut)
+        log_line(LOG_ERROR, "sealed.shut", LOGI("count", n.shut), LOGT("one", n.example),
+                 LOGT("hint", "give their values again"));
+    return r;
+}
+
 static void group_pump_call(void *arg)
 {
     group_pump(arg);
@@ -421,6 +433,8 @@ int server_new(const struct server_options *o, struct server **ret_s, struct err
         r = open_files(s, e);
     if (r >= 0)
         r = server_restore(s, e);
+    if (r >= 0)
+        r = sealed_open(s, e);
     if (r >= 0 && s->queue) {
         workers_expect(s, "embedded");
         r = workers_attach(s, "embedded", s->queue, e);

@@ -1,0 +1,18 @@
+/* offline.h - what anneald does with a data directory that no server has open
+ *
+ * Each says how it went on standard output, or why not on standard error, and answers with the exit
+ * status of the program.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef BIN_OFFLINE_H
+#define BIN_OFFLINE_H
+
+#include "base/err.h"
+#include "sys/opts.h"
+
+int offline_complain(const struct err *e);
+int offline_restore(const struct opts *o, const char *from);
+int offline_verify(const struct opts *o);
+int offline_forget(const struct opts *o);
+
+#endif
