@@ -183,7 +183,7 @@ static int serve(struct program *p)
 /* What is wanted besides serving. */
 struct wish {
     enum daemon_arg what; /* DAEMON_ARG_COUNT: serve */
-    const char *restore;
+    const char *restore, *passphrase_file;
 };
 
 static int set_key(struct program *p, const char *key, const char *value, struct err *e)
@@ -202,6 +202,7 @@ static int arg_take(struct program *p, enum daemon_arg arg, const char *value, s
     case DAEMON_SET: return opts_set(&p->opts, value, e);
     case DAEMON_DATA_DIR: return set_key(p, "data_dir", value, e);
     case DAEMON_LISTEN: return set_key(p, "listen", value, e);
+    case DAEMON_PASSPHRASE_FILE: w->passphrase_file = value; return 0;
     case DAEMON_RESTORE: w->restore = value; break;
     case DAEMON_FORGET_SECRETS:
     case DAEMON_VERIFY:
@@ -244,6 +245,8 @@ static int args_parse(struct program *p, int argc, char **argv, struct wish *w, 
         r = err_set(e, ERR_INVALID, "\"%s\" is not understood", argv[optind]);
         err_hint(e, "`anneald --help` lists the options");
     }
+    if (r >= 0 && w->passphrase_file && w->what != DAEMON_RESTORE)
+        r = err_set(e, ERR_INVALID, "--passphrase-file goes with --restore");
     return r < 0 ? r : opts_check(&p->opts, e);
 }
 
@@ -253,9 +256,10 @@ static int wish_grant(struct program *p, const struct wish *w)
     case DAEMON_HELP: show_help(); return 0;
     case DAEMON_VERSION: printf("anneald %s\n", ANNEAL_VERSION); return 0;
     case DAEMON_SETTINGS: show_settings(&p->opts); return 0;
-    case DAEMON_RESTORE: return offline_restore(&p->opts, w->restore);
+    case DAEMON_RESTORE: return offline_restore(&p->opts, w->restore, w->passphrase_file);
     case DAEMON_VERIFY: return offline_verify(&p->opts);
     case DAEMON_FORGET_SECRETS: return offline_forget(&p->opts);
+    case DAEMON_PASSPHRASE_FILE:
     case DAEMON_CONFIG:
     case DAEMON_SET:
     case DAEMON_DATA_DIR:

@@ -4,9 +4,12 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "archive/archive.h"
 #include "base/alloc.h"
 #include "base/text.h"
+#include "server/backup.h"
 #include "server/sealed.h"
 #include "server/verify.h"
 #include "store/store.h"
@@ -19,31 +22,41 @@ int offline_complain(const struct err *e)
     return err_exit(e->code);
 }
 
-int offline_restore(const struct opts *o, const char *from)
+/* The file without the end of its line. */
+static int passphrase_read(const char *file, struct buf *ret, struct err *e)
 {
-    struct err e;
-    char *to = fs_join(o->data_dir, "anneal.db");
-    int r = fs_mkdirs(o->data_dir, 0700, &e);
-    if (r >= 0)
-        r = store_restore(from, to, &e);
-    /* Locks tell of attempts that the restored store has not heard of, and would refuse lower
-     * numbers. */
-    char *run = fs_join(o->data_dir, "run");
-    if (r >= 0 && fs_exists(run))
-        r = fs_remove_tree(run, &e);
-    if (r >= 0)
-        printf("restored %s from %s\n", to, from);
-    free(run);
-    free(to);
-    return r < 0 ? offline_complain(&e) : 0;
+    int r = fs_read(file, ARCHIVE_PASSPHRASE_MAX + 2, ret, e);
+    while (r >= 0 && ret->len && strchr("\r\n", ret->data[ret->len - 1]))
+        ret->data[--ret->len] = '\0';
+    if (r >= 0 && (r = archive_passphrase_check(buf_str(ret), e)) < 0)
+        err_at(e, "%s", file);
+    return r;
 }
 
-/* The store of a data directory, which must be there. */
+int offline_restore(const struct opts *o, const char *from, const char *passphrase_file)
+{
+    SCOPED_BUF(passphrase);
+    SCOPED_BUF(lines);
+    struct err e;
+    int r = passphrase_file ? passphrase_read(passphrase_file, &passphrase, &e) : 0;
+    struct backup_from f = {
+        .archive = from, .data_dir = o->data_dir, .passphrase = buf_str(&passphrase), .opts = o};
+    if (r >= 0)
+        r = backup_restore(&f, &lines, &e);
+    if (passphrase.data)
+        explicit_bzero(passphrase.data, passphrase.cap);
+    if (r < 0)
+        return offline_complain(&e);
+    fputs(lines.data, stdout);
+    return 0;
+}
+
+/* The store of a data directory: there, and not half restored. */
 static int store_find(const struct opts *o, char **ret_path, struct err *e)
 {
     char *path = fs_join(o->data_dir, "anneal.db");
-    int r = 0;
-    if (!fs_exists(path))
+    int r = backup_unfinished(o->data_dir, e);
+    if (r >= 0 && !fs_exists(path))
         r = err_set(e, ERR_NOT_FOUND, "there is no store in %s", o->data_dir);
     if (r >= 0)
         *ret_path = path;

@@ -11,7 +11,8 @@
 #include "sys/opts.h"
 
 int offline_complain(const struct err *e);
-int offline_restore(const struct opts *o, const char *from);
+/* passphrase_file: NULL if the backup is not sealed. */
+int offline_restore(const struct opts *o, const char *from, const char *passphrase_file);
 int offline_verify(const struct opts *o);
 int offline_forget(const struct opts *o);
 

@@ -379,6 +379,8 @@ static int open_files(struct server *s, struct err *e)
     struct store_options reader = {.path = s->db_path, .read_only = true};
     int r = fs_mkdirs(s->data_dir, 0700, e);
     if (r >= 0)
+        r = backup_unfinished(s->data_dir, e);
+    if (r >= 0)
         r = fs_mkdirs(s->log_dir, 0700, e);
     if (r >= 0)
         r = store_open(&writer, &s->store, e);
@@ -451,6 +453,7 @@ int server_new(const struct server_options *o, struct server **ret_s, struct err
     }
     loop_before_wait(s->loop, group_pump_call, s);
     loop_timer_at(s->beat, loop_now_ms(s->loop) + BEAT_MS);
+    backup_open(s);
     admin_check_start(s);
     *ret_s = s;
     return 0;
@@ -466,7 +469,9 @@ void server_free(struct server *s)
         group_drain(s);
     if (s->writer)
         pool_free(s->writer);
+    s->backup.watch.stop = true;
     pool_free(s->background);
+    backup_job_done(&s->backup);
     workers_done(s);
     loop_before_wait_off(s->loop, group_pump_call, s);
     if (s->timer)

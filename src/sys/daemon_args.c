@@ -20,7 +20,7 @@ const char *daemon_form(unsigned i)
 {
     static const char *const forms[] = {
         "[--config FILE] [--set KEY=VALUE]... [--data-dir DIR] [--listen ADDRESS:PORT]",
-        "--restore BACKUP [--data-dir DIR]",
+        "--restore BACKUP [--passphrase-file FILE] [--data-dir DIR]",
         "--verify | --forget-secrets [--data-dir DIR]",
         "--settings | --version | --help",
     };

@@ -43,7 +43,7 @@ SIM_SEES = {"server/commit.h", "server/desire.h", "server/hook_round.h", "server
 # facades besides <module>/<module>.h
 FACADES = {
     "base": None, "sys": None, "model": None,  # every header that is not *_i.h
-    "server": {"server/server.h", "server/commit.h", "server/desire.h", "server/hook_round.h", "server/hook_store.h", "server/lease.h", "server/restore.h", "server/sealed.h", "server/verify.h"},
+    "server": {"server/server.h", "server/commit.h", "server/desire.h", "server/hook_round.h", "server/hook_store.h", "server/lease.h", "server/restore.h", "server/backup.h", "server/sealed.h", "server/verify.h"},
     "queue": {"queue/queue.h", "queue/remote.h"},
     "jig": {"jig/jig.h", "jig/runner.h"},
     "catalog": {"catalog/catalog.h", "catalog/import.h", "catalog/kinds.h", "catalog/taskgraph.h"},
