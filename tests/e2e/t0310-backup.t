@@ -207,7 +207,23 @@ if [ -n "$shim" ] && [ -z "${ANNEAL_VARIANT:-}" ]; then
     done
     is "$wrong" 0 "killed at each of $steps steps: all of it is there, or nothing is taken for it"
     [ "$finished" -ge 1 ] && [ "$finished" -lt "$steps" ]; ok $? "($finished times the last step did not matter)"
+
+    # The server, killed while it writes a backup: there is a whole one, or none, and nothing else.
+    export KILLAT_PATH=/backups/killed
+    for i in 1 2 3 4; do
+        KILLAT=$i PRELOAD=$shim serve || ok 1 "a server that dies at step $i of a backup"
+        out=$(anneal admin backup "killed$i" 2>&1); code=$?
+        [ $code -ne 0 ] && { wait "$server_pid" 2>/dev/null; server_pid=; }
+        [ $code -eq 0 ] && stop
+        serve || ok 1 "the server starts again"
+        is "$(ls -A "$work/data/backups" | grep -v '\.tar\(\.sealed\)\?$')$(ls -d "$work/data/backup.tmp" 2>/dev/null)" "" "step $i of a backup (exit $code): nothing of it is left over"
+        stop
+        [ ! -e "$work/data/backups/killed$i.tar" ] || restore "$work/data/backups/killed$i.tar" --data-dir "$work/of$i" >"$work/out" 2>&1
+        ok $? "what is there is whole" "$(cat "$work/out")"
+    done
+    [ $code -eq 0 ]; ok $? "(there are three steps)"
+    unset KILLAT_PATH
 else
-    echo "# no preloading here: a restore is not killed"
+    echo "# no preloading here: nothing is killed"
 fi
 done_testing
