@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """The machines of ./quickstart: hosts of their own on this one, by the plugin netns.
 
+    quickstart_hosts.py probe DIR BIN              can hosts be had here?  One is made and ended
     quickstart_hosts.py up DIR BIN NAME=LABEL...   hosts of these names, known to the server as nodes with that label
     quickstart_hosts.py down DIR BIN               ends all hosts of DIR
     quickstart_hosts.py fields DIR BIN             what to tell the provider netns, so that its hosts are in DIR: NAME=VALUE a line
 
 The last part of DIR says whose hosts they are: `hosts` of the shop, which `up` makes, or `clusters`, which the server makes.
-`up` may be said again: what is there stays.  If hosts cannot be had here, it says why on standard error, leaves nothing
-behind and exits with 3.
+`up` may be said again: what is there stays.  If hosts cannot be had here, `probe` and `up` say why on standard error, leave nothing
+behind and exit with 3.
 SPDX-License-Identifier: Apache-2.0
 """
 import concurrent.futures
@@ -29,6 +30,7 @@ PLUGIN = plugins / "netns/netns.py"
 NETWORKS = {"hosts": ("anq", 64), "clusters": ("anc", 128)}  # the bridge, before the port; the least second byte of the address
 UNAVAILABLE = 3
 CONFIRM_S = 60
+PROBE = "probe.example.net"
 
 
 class Failed(Exception):
@@ -95,9 +97,14 @@ def register(name, label, made):
         tell("PATCH", f"/v1/nodes/{name}", where)
 
 
+def probe(hosts):
+    """Where some are up already there is nothing to ask."""
+    if not hosts.names():
+        hosts.make(PROBE)
+        hosts.ask("delete", PROBE)
+
+
 def up(hosts, nodes):
-    if os.geteuid() != 0:
-        raise Failed("only root can have hosts of its own")
     with concurrent.futures.ThreadPoolExecutor(8) as crowd:
         made = list(crowd.map(hosts.make, nodes))
     for (name, label), machine in zip(nodes.items(), made):
@@ -113,7 +120,12 @@ def main(verb, directory, programs, *words):
         print(*(f"{name}={value}" for name, value in hosts.provider.items()), sep="\n")
         return 0
     try:
-        up(hosts, dict(word.split("=", 1) for word in words))
+        if os.geteuid() != 0:
+            raise Failed("only root can have hosts of its own")
+        if verb == "probe":
+            probe(hosts)
+        else:
+            up(hosts, dict(word.split("=", 1) for word in words))
     except Failed as why:
         print(why, file=sys.stderr)
         hosts.down()

@@ -35,14 +35,19 @@ packages() {
         || die "could not install ${missing[*]}"
 }
 
-# packages_asleep KIND...: as packages, for root, but no service that comes along is started on this machine, now or at a boot.
-# Those that were installed before stay as they are.
+# packages_asleep KIND...: as packages, but no service that comes along is started on this machine, now or at a boot.  Those that
+# were installed before stay as they are.
 packages_asleep() (
     policy=/usr/sbin/policy-rc.d mark='# of anneal tools/setup.sh: nothing is started while packages are installed'
     installed() { dpkg-query -W -f '${Package}\n' | sort; }
     disable() { if command -v systemctl; then systemctl disable "$1"; else update-rc.d "$1" disable; fi }
+    command -v dpkg-query >/dev/null || { say "not Debian: assuming the packages of tools/packages.txt are there"; exit 0; }
     [ -n "$(packages_missing "$@")" ] || exit 0
-    [ "$(id -u)" -eq 0 ] || die "only root can keep services from starting; install these yourself: $(packages_missing "$@" | xargs)"
+    if [ "$(id -u)" -ne 0 ]; then
+        command -v sudo >/dev/null || die "needs these packages, and sudo is not here to install them: $(packages_missing "$@" | xargs)"
+        # shellcheck disable=SC2016
+        exec sudo bash -c '. "$0" && packages_asleep "$@"' "$top/tools/setup.sh" "$@"
+    fi
     if [ ! -e "$policy" ] || grep -qxF "$mark" "$policy"; then # one of ours may be there if we were killed
         trap 'rm -f "$policy"' EXIT
         trap 'exit 1' INT TERM HUP

@@ -63,7 +63,7 @@ static const struct api_route routes[] = {
 {API_GET, "/v1/status", OP(status), DOC("server", "Counts, open operations, health of the store"),
  FOR(READ), GIVES("Status", API_200)},
 {API_POST, "/v1/admin/backup", OP(admin_backup),
- DOC("server", "Copy the store to a file on the server"), FOR(ADMIN), TAKES("Backup"),
+ DOC("server", "Back up all that the server needs to one archive"), FOR(ADMIN), TAKES("Backup"),
  GIVES("BackupResult", API_200 | API_202), REFUSES(API_409 | API_422)},
 {API_POST, "/v1/admin/check", OP(admin_check), DOC("server", "Check the store"), FOR(ADMIN),
  GIVES("CheckResult", API_200)},

@@ -14,12 +14,10 @@
 #include "api/api.h"
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "beside.h"
+#include "offline.h"
 #include "queue/queue.h"
 #include "server/server.h"
-#include "server/verify.h"
-#include "store/store.h"
 #include "sys/daemon_args.h"
 #include "sys/fs.h"
 #include "sys/loop.h"
@@ -47,13 +45,6 @@ static void show_help(void)
     SCOPED_BUF(b);
     daemon_help(&b);
     fputs(b.data, stdout);
-}
-
-static int complain(const struct err *e)
-{
-    char text[1400];
-    fprintf(stderr, "anneald: %s\n", err_format(e, text, sizeof text));
-    return err_exit(e->code);
 }
 
 static void show_settings(const struct opts *o)
@@ -186,46 +177,13 @@ static int serve(struct program *p)
     free(p->runner);
     free(p->plugins);
     tls_serving_done(&p->tls);
-    return r < 0 ? complain(&e) : 0;
-}
-
-static int restore_backup(const struct opts *o, const char *from)
-{
-    struct err e;
-    char *to = fs_join(o->data_dir, "anneal.db");
-    int r = fs_mkdirs(o->data_dir, 0700, &e);
-    if (r >= 0)
-        r = store_restore(from, to, &e);
-    /* Locks tell of attempts that the restored store has not heard of, and would refuse lower
-     * numbers. */
-    char *run = fs_join(o->data_dir, "run");
-    if (r >= 0 && fs_exists(run))
-        r = fs_remove_tree(run, &e);
-    if (r >= 0)
-        printf("restored %s from %s\n", to, from);
-    free(run);
-    free(to);
-    return r < 0 ? complain(&e) : 0;
-}
-
-static int verify(const struct opts *o)
-{
-    struct err e;
-    char *path = fs_join(o->data_dir, "anneal.db");
-    uint64_t events = 0;
-    int r = verify_store(path, &events, &e);
-    free(path);
-    if (r < 0)
-        return complain(&e);
-    printf("%s replayed from the last checkpoint %s what is stored\n",
-           text_count(events, "event").s, events == 1 ? "gives" : "give");
-    return 0;
+    return r < 0 ? offline_complain(&e) : 0;
 }
 
 /* What is wanted besides serving. */
 struct wish {
     enum daemon_arg what; /* DAEMON_ARG_COUNT: serve */
-    const char *restore;
+    const char *restore, *passphrase_file;
 };
 
 static int set_key(struct program *p, const char *key, const char *value, struct err *e)
@@ -244,7 +202,9 @@ static int arg_take(struct program *p, enum daemon_arg arg, const char *value, s
     case DAEMON_SET: return opts_set(&p->opts, value, e);
     case DAEMON_DATA_DIR: return set_key(p, "data_dir", value, e);
     case DAEMON_LISTEN: return set_key(p, "listen", value, e);
+    case DAEMON_PASSPHRASE_FILE: w->passphrase_file = value; return 0;
     case DAEMON_RESTORE: w->restore = value; break;
+    case DAEMON_FORGET_SECRETS:
     case DAEMON_VERIFY:
     case DAEMON_SETTINGS:
     case DAEMON_VERSION:
@@ -285,6 +245,8 @@ static int args_parse(struct program *p, int argc, char **argv, struct wish *w, 
         r = err_set(e, ERR_INVALID, "\"%s\" is not understood", argv[optind]);
         err_hint(e, "`anneald --help` lists the options");
     }
+    if (r >= 0 && w->passphrase_file && w->what != DAEMON_RESTORE)
+        r = err_set(e, ERR_INVALID, "--passphrase-file goes with --restore");
     return r < 0 ? r : opts_check(&p->opts, e);
 }
 
@@ -294,8 +256,10 @@ static int wish_grant(struct program *p, const struct wish *w)
     case DAEMON_HELP: show_help(); return 0;
     case DAEMON_VERSION: printf("anneald %s\n", ANNEAL_VERSION); return 0;
     case DAEMON_SETTINGS: show_settings(&p->opts); return 0;
-    case DAEMON_RESTORE: return restore_backup(&p->opts, w->restore);
-    case DAEMON_VERIFY: return verify(&p->opts);
+    case DAEMON_RESTORE: return offline_restore(&p->opts, w->restore, w->passphrase_file);
+    case DAEMON_VERIFY: return offline_verify(&p->opts);
+    case DAEMON_FORGET_SECRETS: return offline_forget(&p->opts);
+    case DAEMON_PASSPHRASE_FILE:
     case DAEMON_CONFIG:
     case DAEMON_SET:
     case DAEMON_DATA_DIR:
@@ -311,7 +275,7 @@ int main(int argc, char **argv)
     struct wish w = {.what = DAEMON_ARG_COUNT};
     struct err e;
     opts_init(&p.opts);
-    int code = args_parse(&p, argc, argv, &w, &e) < 0 ? complain(&e) : wish_grant(&p, &w);
+    int code = args_parse(&p, argc, argv, &w, &e) < 0 ? offline_complain(&e) : wish_grant(&p, &w);
     opts_done(&p.opts);
     return code;
 }

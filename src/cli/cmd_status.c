@@ -51,10 +51,10 @@ static void backup_draw(struct cli *c, struct pen *pen, const struct value *back
 {
     static const struct field ended = {"", "ended_at", SHOW_AGE, 0};
     const char *state = value_as_text(value_get(backup, "state"), "");
-    int64_t pages = count_at(backup, "pages");
+    int64_t total = count_at(backup, "bytes_total"), done = count_at(backup, "bytes_done");
     if (!strcmp(state, "running"))
         pen_put(pen, STYLE_BUSY, ", backup under way (%d%%)",
-                pages > 0 ? (int)(count_at(backup, "pages_done") * 100 / pages) : 0);
+                total > 0 ? (int)((done < total ? done : total) * 100 / total) : 0);
     else if (!strcmp(state, "done"))
         pen_put(pen, STYLE_PLAIN, ", last backup %s ago",
                 field_cell(&c->mem, &ended, backup, c->env->wall_ms(c->env->arg), pen->look).s);

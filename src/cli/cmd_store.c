@@ -22,20 +22,21 @@
 
 enum { PAUSE_FIRST_MS = 20, PAUSE_MOST_MS = 1000 };
 
-/* One line on a terminal that shows how far the copy is; nothing elsewhere. */
+/* One line on a terminal that shows how far the backup is; nothing elsewhere. */
 static void copy_show(struct cli *c, struct painter *p, const struct value *backup)
 {
     SCOPED_BUF(frame);
     SCOPED_BUF(out);
     const struct look look = cli_look(c, true);
-    int64_t done = value_as_int(value_get(backup, "pages_done"), 0);
-    int64_t pages = value_as_int(value_get(backup, "pages"), 0);
-    if (!c->env->err_tty || c->quiet || pages <= 0)
+    int64_t total = value_as_int(value_get(backup, "bytes_total"), 0);
+    int64_t done = value_as_int(value_get(backup, "bytes_done"), 0);
+    if (!c->env->err_tty || c->quiet || total <= 0)
         return;
+    done = done < total ? done : total; /* the total is an estimate */
     struct pen pen = {.b = &frame, .look = &look};
-    pen_put(&pen, STYLE_PLAIN, "copying  ");
-    pen_bar(&pen, 30, done, 0, pages);
-    pen_put(&pen, STYLE_PLAIN, " %3d%%", (int)(done * 100 / pages));
+    pen_put(&pen, STYLE_PLAIN, "backing up  ");
+    pen_bar(&pen, 30, done, 0, total);
+    pen_put(&pen, STYLE_PLAIN, " %3d%%", (int)(done * 100 / total));
     pen_end(&pen);
     painter_paint(p, &out, frame.data, look.columns);
     (void)fwrite(out.data, 1, out.len, c->env->err);
@@ -80,13 +81,41 @@ static bool job_goes_on(struct cli *c, const struct value *v)
     return !strcmp(value_as_text(value_get(v, "state"), ""), "running") && !cli_has(c, "no-wait");
 }
 
+/* The passphrase is a file's: an argument could be read by everybody on this machine. */
+static int passphrase_put(struct cli *c, struct value *body, struct err *e)
+{
+    const char *file = cli_option(c, "passphrase-file");
+    struct str text;
+    int rc = file ? cli_read_text(c, file, &text, e) : 0;
+    if (rc || !file)
+        return rc;
+    while (text.n && strchr("\r\n", text.s[text.n - 1]))
+        text.n--;
+    value_set(&c->mem, body, "passphrase", value_str(&c->mem, text));
+    return 0;
+}
+
+static int backup_failed(const struct value *v, const char *path, struct err *e)
+{
+    const char *hint = value_as_text(value_get(v, "hint"), NULL);
+    err_set(e, ERR_FAILED, "the backup to %s failed: %s", path,
+            value_as_text(value_get(v, "error"), ""));
+    return err_hint(e, "%s", hint ? hint : "the file is made on the server's machine, by anneald");
+}
+
 int cmd_admin_backup(struct cli *c, struct err *e)
 {
     struct value *body = value_map(&c->mem);
     const struct value *v, *store;
     char bytes[16];
-    value_put_text(&c->mem, body, "path", cli_arg(c, 0));
-    int rc = cli_send(c, "POST", "/v1/admin/backup", body, &v, e);
+    bool sealed = cli_option(c, "passphrase-file") != NULL;
+    if (cli_arg(c, 0))
+        value_put_text(&c->mem, body, "name", cli_arg(c, 0));
+    if (cli_has(c, "logs"))
+        value_put_bool(&c->mem, body, "logs", true);
+    int rc = passphrase_put(c, body, e);
+    if (!rc)
+        rc = cli_send(c, "POST", "/v1/admin/backup", body, &v, e);
     if (rc)
         return rc;
     if (job_goes_on(c, v)) {
@@ -94,19 +123,15 @@ int cmd_admin_backup(struct cli *c, struct err *e)
             return rc;
         v = value_get(store, "backup");
     }
-    const char *failure = value_as_text(value_get(v, "error"), NULL);
-    const char *path = value_as_text(value_get(v, "path"), cli_arg(c, 0));
-    if (failure) {
-        err_set(e, ERR_FAILED, "the backup to %s failed: %s", path, failure);
-        return err_hint(e, "the file is made on the server's machine, by anneald, in a directory "
-                           "that is there");
-    }
+    const char *path = value_as_text(value_get(v, "path"), "");
+    if (value_as_text(value_get(v, "error"), NULL))
+        return backup_failed(v, path, e);
     bytes_show(value_as_int(value_get(v, "bytes"), 0), bytes);
     if (!strcmp(value_as_text(value_get(v, "state"), "done"), "running"))
-        cli_done(c, v, "path", "backup to %s under way, about %s; `anneal status` shows its end",
-                 path, bytes);
+        cli_done(c, v, "path", "backup to %s under way; `anneal status` shows its end", path);
     else
-        cli_done(c, v, "path", "backup written to %s, %s", path, bytes);
+        cli_done(c, v, "path", "backup written to %s and read back, %s; %s", path, bytes,
+                 sealed ? "sealed" : "it holds the keys of the server: keep it as a secret");
     return 0;
 }
 
@@ -178,15 +203,24 @@ static int server_program(struct cli *c, const char **ret_path, struct err *e)
 /* The store is the server's: this program only starts the one that knows it. */
 int cmd_admin_restore(struct cli *c, struct err *e)
 {
-    const char *dir = cli_option(c, "data-dir"), *program;
+    const char *dir = cli_option(c, "data-dir"), *secret = cli_option(c, "passphrase-file");
+    const char *program;
+    char *argv[8] = {0};
+    size_t n = 0;
     if (!dir)
-        return err_set(e, ERR_INVALID, "--data-dir is missing: whose store shall be replaced?");
+        return err_set(e, ERR_INVALID, "--data-dir is missing: where shall the server's data be?");
     int rc = server_program(c, &program, e);
     if (rc)
         return rc;
-    char *const argv[] = {arena_strdup(&c->mem, program),       arena_strdup(&c->mem, "--restore"),
-                          arena_strdup(&c->mem, cli_arg(c, 0)), arena_strdup(&c->mem, "--data-dir"),
-                          arena_strdup(&c->mem, dir),           NULL};
+    argv[n++] = arena_strdup(&c->mem, program);
+    argv[n++] = arena_strdup(&c->mem, "--restore");
+    argv[n++] = arena_strdup(&c->mem, cli_arg(c, 0));
+    argv[n++] = arena_strdup(&c->mem, "--data-dir");
+    argv[n++] = arena_strdup(&c->mem, dir);
+    if (secret) {
+        argv[n++] = arena_strdup(&c->mem, "--passphrase-file");
+        argv[n++] = arena_strdup(&c->mem, secret);
+    }
     (void)fflush(c->env->out);
     (void)fflush(c->env->err);
     if (c->env->exec(c->env->arg, program, argv) < 0) {

@@ -582,16 +582,30 @@ const struct cli_verb cli_verbs[] = {
     {"token", "revoke", "revoke a token", cmd_token_revoke, S,
      .routes = "DELETE /v1/tokens/{id}",
      .args = {{"ID", KIND_TOKEN, 0, "number of a token", NULL}}},
-    {"admin", "backup", "write a consistent copy of the store", cmd_admin_backup, S,
+    {"admin", "backup", "write all that the server needs to one archive", cmd_admin_backup, S,
      .routes = "POST /v1/admin/backup, GET /v1/status",
-     .args = {{"PATH", KIND_FILE, 0, "a new file on the server's machine", NULL}},
-     .opts = OPTS(NO_WAIT)},
-    {"admin", "restore", "put a backup in place of the store; the server must not run",
-     cmd_admin_restore, 0,
+     .args = {{"NAME", KIND_TEXT, ARG_OPTIONAL, "of the archive (default: anneal- and the time)",
+               NULL}},
+     .opts = OPTS(FLAG("logs", 0, "with what tasks printed"),
+                  OPT("passphrase-file", "FILE", KIND_FILE,
+                      "seal the archive with the passphrase in FILE; - is standard input"),
+                  NO_WAIT),
+     .about = "The server writes NAME.tar (sealed: NAME.tar.sealed) into its backup_dir, reads it "
+              "back and checks it.  It holds the store, keys, the authority, contents of "
+              "resources, the first token and the settings: all that comes back on an empty "
+              "machine.  Only administrators of the first tenant may ask for it.",
+     .examples = "anneal admin backup\n"
+                 "anneal admin backup before-upgrade --passphrase-file /root/backup.pass"},
+    {"admin", "restore", "make a data directory of a backup", cmd_admin_restore, 0,
      .args = {{"FROM", KIND_FILE, 0, "a file made by admin backup", NULL}},
-     .opts = OPTS(OPT("data-dir", "DIR", KIND_DIR, "the server's data directory")),
+     .opts = OPTS(OPT("data-dir", "DIR", KIND_DIR, "the server's data directory; empty"),
+                  OPT("passphrase-file", "FILE", KIND_FILE,
+                      "a file with the passphrase that it was sealed with")),
      .about = "Runs `anneald --restore FROM --data-dir DIR`, from the directory of this program "
-              "or from sbin beside it."},
+              "or from sbin beside it.  The archive is read to its end and checked before "
+              "anything is written; a directory that is not empty is refused.  A store alone "
+              "(FILE.db, as backups were before) replaces the one in DIR, which no server may "
+              "have open."},
     {"admin", "check", "check the store and the state built from it", cmd_admin_check, S,
      .routes = "POST /v1/admin/check, GET /v1/status",
      .opts = OPTS(NO_WAIT)},

@@ -83,7 +83,8 @@ enum event_field {
     X(OVERLAY, "overlay.changed", EVF_ID) /* whose, and which version, comes with it */            \
     X(PROVIDER, "provider.changed", EVF_ID)                                                        \
     X(WORKER, "worker.changed", EVF_ID)                                                            \
-    X(RESOURCE, "resource.changed", EVF_ID)
+    X(RESOURCE, "resource.changed", EVF_ID)                                                        \
+    X(BACKUP, "backup.made", 0) /* its name, digest and last event come with it */
 
 enum event_kind {
 #define X(id, name, fields) EVENT_##id,

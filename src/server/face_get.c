@@ -113,23 +113,6 @@ static struct value *node_counts(struct server *s, struct arena *a)
     return v;
 }
 
-static struct value *backup_value(const struct admin_job *j, struct arena *a)
-{
-    struct value *v = value_map(a);
-    value_put_text(a, v, "path", j->path);
-    value_put_text(a, v, "state",
-                   j->running                    ? "running"
-                   : j->failure.code != ERR_NONE ? "failed"
-                                                 : "done");
-    value_put_int(a, v, "pages_done", j->done);
-    value_put_int(a, v, "pages", j->total);
-    value_put_int(a, v, "bytes", j->running ? 0 : (int64_t)j->bytes);
-    value_put_text(a, v, "ended_at", view_time(a, j->running ? 0 : j->ended_ms));
-    value_put_text(a, v, "error",
-                   !j->running && j->failure.code != ERR_NONE ? j->failure.text : NULL);
-    return v;
-}
-
 static struct value *store_value(struct server *s, struct arena *a)
 {
     struct value *v = value_map(a);
@@ -138,8 +121,7 @@ static struct value *store_value(struct server *s, struct arena *a)
     value_put_text(a, v, "check", check);
     value_put_bool(a, v, "checking", s->check_state == 1 || s->check.running);
     value_put_text(a, v, "degraded", s->degraded.code != ERR_NONE ? s->degraded.text : NULL);
-    value_set(a, v, "backup",
-              s->backup.running || s->backup.ended ? backup_value(&s->backup, a) : value_null(a));
+    value_set(a, v, "backup", backup_value(s, a));
     return v;
 }
 

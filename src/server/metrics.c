@@ -142,6 +142,9 @@ void server_metrics(struct server *s, struct buf *b)
          s->catalog ? s->catalog->number : 0},
         {"anneal_engine_bytes", "gauge", "Memory of the engine.", anneal_bytes(s->engine)},
         {"anneal_store_bytes", "gauge", "Size of the store.", store_bytes(s->reader)},
+        {"anneal_backup_timestamp_seconds", "gauge",
+         "When the newest backup was made, in seconds since 1970; 0 if none is known.",
+         s->backup_good_ms / 1000},
     };
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         family(b, figures[i].name, figures[i].type, figures[i].help);

@@ -2,7 +2,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/providers.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/json.h"
@@ -11,7 +10,7 @@
 #include "server/vault.h"
 #include "sys/dirscan.h"
 
-enum { PROVIDER_MOST = 10000, OWNER_BYTES = 64 };
+enum { PROVIDER_MOST = 10000 };
 
 struct providers {
     struct dirscan scan;
@@ -122,11 +121,6 @@ struct value *provider_shown(struct arena *mem, const char *fields, const struct
 
 /* --- sealing --- */
 
-static void owner_write(char ret[OWNER_BYTES], const char *kind, uint32_t id)
-{
-    snprintf(ret, OWNER_BYTES, "%s %u", kind, id);
-}
-
 /* The map with null members gone. */
 static struct value *without_null(struct arena *mem, const struct value *map)
 {
@@ -155,6 +149,36 @@ static int unseal(struct server *s, const char *owner, const struct sealed *x, s
     return rc;
 }
 
+static const struct sealed *any_sealed(const struct providers *all, char ret_owner[])
+{
+    for (size_t i = 0; i < all->at.n; i++)
+        if (all->at.at[i].name && all->at.at[i].secret.text) {
+            vault_owner(ret_owner, "provider", all->at.at[i].id);
+            return &all->at.at[i].secret;
+        }
+    for (size_t i = 0; i < all->credentials.n; i++) {
+        const struct sealed *x = (const struct sealed *)all->credentials.at[i].val;
+        if (!all->credentials.at[i].live || !x->text)
+            continue;
+        vault_owner(ret_owner, "cluster", (uint32_t)all->credentials.at[i].key);
+        return x;
+    }
+    return NULL;
+}
+
+/* Two keys in one store would each open a part of it, and a backup has one: what is sealed already
+ * must open before more is sealed. */
+static int key_proved(struct server *s, bool *ret_first, struct err *e)
+{
+    char owner[VAULT_OWNER_BYTES];
+    struct buf text = {0};
+    const struct sealed *x = any_sealed(s->providers, owner);
+    *ret_first = !x;
+    int rc = x ? vault_open(s->data_dir, owner, str_of(x->text), &text, e) : 0;
+    vault_wipe(&text);
+    return rc;
+}
+
 /* What is in x with `more` laid over it, sealed anew. */
 static int reseal(struct server *s, const char *owner, const struct sealed *x,
                   const struct value *more, struct sealed *ret, struct err *e)
@@ -164,6 +188,7 @@ static int reseal(struct server *s, const char *owner, const struct sealed *x,
     SCOPED_BUF(names);
     struct buf text = {0};
     const struct value *was;
+    bool first;
     int rc = unseal(s, owner, x, &mem, &was, e);
     if (rc < 0)
         return rc;
@@ -176,7 +201,9 @@ static int reseal(struct server *s, const char *owner, const struct sealed *x,
                   value_str(&mem, (struct str){now->members[i].key, now->members[i].key_n}));
     json_write_canonical(&text, now);
     json_write_canonical(&names, list);
-    rc = vault_seal(s->data_dir, owner, buf_str(&text), &sealed, e);
+    rc = key_proved(s, &first, e);
+    if (rc >= 0)
+        rc = vault_seal(s->data_dir, first, owner, buf_str(&text), &sealed, e);
     vault_wipe(&text);
     if (rc < 0)
         return rc;
@@ -235,7 +262,7 @@ int provider_put(struct server *s, const struct server_call *c, struct str name,
     struct providers *all = s->providers;
     struct provider *p = (struct provider *)(uintptr_t)provider_named(s, name);
     bool new = !p;
-    char owner[OWNER_BYTES];
+    char owner[VAULT_OWNER_BYTES];
     struct sealed secret;
     SCOPED_BUF(fields);
     if (new && all->n >= PROVIDER_MOST)
@@ -243,7 +270,7 @@ int provider_put(struct server *s, const struct server_call *c, struct str name,
     bool anew = new || !str_is(type, p->type); /* what another type was told is not its own */
     const struct value *was = anew ? value_map(c->mem) : view_json(c->mem, p->fields);
     json_write_canonical(&fields, without_null(c->mem, value_merge(c->mem, was, plain)));
-    owner_write(owner, "provider", new ? all->last_id + 1 : p->id);
+    vault_owner(owner, "provider", new ? all->last_id + 1 : p->id);
     int rc = reseal(s, owner, anew ? NULL : &p->secret, sensitive, &secret, e);
     if (rc < 0)
         return rc;
@@ -313,11 +340,11 @@ int credential_put(struct server *s, uint32_t deployment, const struct value *se
                    struct err *e)
 {
     const struct sealed *was = credential_get(s, deployment);
-    char owner[OWNER_BYTES];
+    char owner[VAULT_OWNER_BYTES];
     struct sealed now;
     if (!sensitive || !sensitive->n)
         return 0;
-    owner_write(owner, "cluster", deployment);
+    vault_owner(owner, "cluster", deployment);
     int rc = reseal(s, owner, was, sensitive, &now, e);
     if (rc < 0)
         return rc;
@@ -348,9 +375,9 @@ void credential_wipe(struct server *s, uint32_t deployment)
 static int opened(struct server *s, const char *kind, uint32_t id, const struct sealed *x,
                   struct arena *mem, const struct value **secrets, struct err *e)
 {
-    char owner[OWNER_BYTES];
+    char owner[VAULT_OWNER_BYTES];
     const struct value *more;
-    owner_write(owner, kind, id);
+    vault_owner(owner, kind, id);
     int rc = unseal(s, owner, x, mem, &more, e);
     if (rc >= 0)
         *secrets = value_merge(mem, *secrets, more);

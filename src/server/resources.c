@@ -118,6 +118,8 @@ void resources_beat(struct server *s)
 {
     struct resources *all = s->resources;
     uint64_t now = server_now(s);
+    if (s->backup.running) /* it reads them, by rows of a moment ago */
+        return;
     for (size_t i = 0; i < all->unkept.n;) {
         struct str digest = str_of(all->unkept.at[i].digest);
         if (all->unkept.at[i].group > s->durable_group) {

@@ -23,6 +23,7 @@
 #include "server/pace.h"
 #include "server/probing.h"
 #include "server/restore.h"
+#include "server/sealed.h"
 #include "server/server_i.h"
 #include "server/tally.h"
 #include "server/tenants.h"
@@ -370,11 +371,24 @@ static int open_files(struct server *s, struct err *e)
     struct store_options reader = {.path = s->db_path, .read_only = true};
     int r = fs_mkdirs(s->data_dir, 0700, e);
     if (r >= 0)
+        r = backup_unfinished(s->data_dir, e);
+    if (r >= 0)
         r = fs_mkdirs(s->log_dir, 0700, e);
     if (r >= 0)
         r = store_open(&writer, &s->store, e);
     if (r >= 0)
         r = store_open(&reader, &s->reader, e);
+    return r;
+}
+
+/* Sooner than when the first task needs a password. */
+static int sealed_open(struct server *s, struct err *e)
+{
+    struct sealed_count n;
+    int r = sealed_check(s->store, s->data_dir, &n, e);
+    if (r >= 0 && n.shut)
+        log_line(LOG_ERROR, "sealed.shut", LOGI("count", n.shut), LOGT("one", n.example),
+                 LOGT("hint", "give their values again"));
     return r;
 }
 
@@ -412,6 +426,8 @@ int server_new(const struct server_options *o, struct server **ret_s, struct err
         r = open_files(s, e);
     if (r >= 0)
         r = server_restore(s, e);
+    if (r >= 0)
+        r = sealed_open(s, e);
     if (r >= 0 && s->queue) {
         workers_expect(s, "embedded");
         r = workers_attach(s, "embedded", s->queue, e);
@@ -428,6 +444,7 @@ int server_new(const struct server_options *o, struct server **ret_s, struct err
     }
     loop_before_wait(s->loop, group_pump_call, s);
     loop_timer_at(s->beat, loop_now_ms(s->loop) + BEAT_MS);
+    backup_open(s);
     admin_check_start(s);
     *ret_s = s;
     return 0;
@@ -443,7 +460,9 @@ void server_free(struct server *s)
         group_drain(s);
     if (s->writer)
         pool_free(s->writer);
+    s->backup.watch.stop = true;
     pool_free(s->background);
+    backup_job_done(&s->backup);
     workers_done(s);
     loop_before_wait_off(s->loop, group_pump_call, s);
     if (s->timer)

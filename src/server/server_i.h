@@ -15,6 +15,7 @@
 #include "catalog/catalog.h"
 #include "model/selector.h"
 #include "planner/planner.h"
+#include "server/backup.h"
 #include "server/commit.h"
 #include "server/data.h"
 #include "server/desire.h"
@@ -156,12 +157,19 @@ struct ring_event { /* a durable event, as JSON */
 /* Work for an operator on the background thread.  It lives in the server, so that a completion that
  * is dropped at the end leaves nothing behind. */
 struct admin_job {
-    bool running, ended;     /* loop thread only */
-    struct err failure;      /* how it ended; code 0: well */
-    char path[4097];         /* a backup's file */
-    uint64_t bytes;          /* of it */
-    uint64_t ended_ms;       /* wall */
-    _Atomic int done, total; /* pages; told by the background thread */
+    bool running, ended; /* loop thread only */
+    struct err failure;  /* how it ended; code 0: well */
+    uint64_t ended_ms;   /* wall */
+};
+struct backup_job {
+    bool running, ended, logs;
+    struct err failure;
+    char name[65], path[4097];
+    struct caller who;
+    uint64_t began_ms, ended_ms; /* wall */
+    struct buf passphrase, settings;
+    struct backup_watch watch;
+    struct backup_made made;
 };
 
 struct pending_answer { /* to an idempotent request, until its group is durable */
@@ -238,7 +246,9 @@ struct server {
     uint64_t run_no, fence;
     uint64_t run_started_ms;          /* engine time */
     VEC(struct run_clock) run_clocks; /* runclock.c: of runs in this boot, the last is ours */
-    struct admin_job backup, check;   /* face_admin.c: at most one of each at a time */
+    struct admin_job check;           /* face_admin.c */
+    struct backup_job backup;         /* face_backup.c; at most one of each at a time */
+    uint64_t backup_good_ms;          /* wall: when the last one was made; 0: none is known */
 };
 
 /* server.c */
@@ -576,5 +586,11 @@ void why_reply(struct why_answer *w, const struct why_head *about, const char *f
 int token_make_admin(struct server *s, struct err *e);
 /* face_admin.c: starts a check of the file in the background, unless one runs. */
 void admin_check_start(struct server *s);
+
+/* face_backup.c */
+char *backup_dir(const struct server *s); /* heap */
+void backup_open(struct server *s);       /* what an earlier run left of one; when the last was */
+void backup_job_done(struct backup_job *j);
+struct value *backup_value(const struct server *s, struct arena *a); /* of status */
 
 #endif

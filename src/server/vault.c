@@ -3,6 +3,7 @@
 #include "server/vault.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -17,7 +18,6 @@ enum {
     SEAL_BYTES = crypto_aead_xchacha20poly1305_ietf_ABYTES,
     BASE64 = sodium_base64_VARIANT_URLSAFE_NO_PADDING,
 };
-static const char key_name[] = "secret.key";
 
 void vault_wipe(struct buf *b)
 {
@@ -41,7 +41,7 @@ static int key_get(const char *data_dir, bool may_make, uint8_t ret[KEY_BYTES], 
 {
     SCOPED_BUF(file);
     size_t n = 0;
-    char *path = fs_join(data_dir, key_name);
+    char *path = fs_join(data_dir, VAULT_KEY);
     if (sodium_init() < 0) { /* seeds the generator; later calls do nothing */
         free(path);
         return err_set(e, ERR_INTERNAL, "no random numbers are to be had");
@@ -54,17 +54,31 @@ static int key_get(const char *data_dir, bool may_make, uint8_t ret[KEY_BYTES], 
         rc = err_set(e, ERR_CORRUPT, "%s does not hold a key of %d hexadecimal digits", path,
                      KEY_HEX);
     if (rc == -ERR_NOT_FOUND)
-        err_hint(e, "restore secret.key of the server that sealed it, or give the values again");
+        err_hint(e,
+                 "restore secret.key from a backup; without it, sealed values must be given again");
     vault_wipe(&file);
     free(path);
     return rc < 0 ? rc : 0;
 }
 
-int vault_seal(const char *data_dir, const char *owner, struct str text, struct buf *ret,
-               struct err *e)
+void vault_owner(char ret[VAULT_OWNER_BYTES], const char *kind, uint32_t id)
+{
+    snprintf(ret, VAULT_OWNER_BYTES, "%s %u", kind, id);
+}
+
+int vault_key_check(const char *data_dir, struct err *e)
 {
     uint8_t key[KEY_BYTES];
-    int rc = key_get(data_dir, true, key, e);
+    int rc = key_get(data_dir, false, key, e);
+    sodium_memzero(key, sizeof key);
+    return rc;
+}
+
+int vault_seal(const char *data_dir, bool first, const char *owner, struct str text,
+               struct buf *ret, struct err *e)
+{
+    uint8_t key[KEY_BYTES];
+    int rc = key_get(data_dir, first, key, e);
     if (rc < 0)
         return rc;
     size_t n = NONCE_BYTES + text.n + SEAL_BYTES, room = sodium_base64_encoded_len(n, BASE64);

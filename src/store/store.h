@@ -67,6 +67,10 @@ int store_backup(struct store *s, const char *to_path,
 /* Offline: checks `from`, then puts it in place of `to`, which no server may hold open.  The old
  * file is kept beside it as .before-restore, .before-restore.2, ... */
 int store_restore(const char *from, const char *to, struct err *e);
+/* Of a restored file that no server has opened yet: another history begins.  Nodes have heard of
+ * what came after the backup and refuse what is older (docs/rfc/09-fleet.md), so its fence rises.
+ * Leaves one file, without a log. */
+int store_restored(const char *path, uint64_t now_s, struct err *e);
 /* PRAGMA integrity_check on a handle of its own; for the background. */
 int store_check_full(const char *path, struct err *e);
 uint64_t store_bytes(struct store *s);

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -165,19 +166,6 @@ static int refuse_overwrite(const char *path, struct err *e)
                          "a backup never overwrites a file");
 }
 
-/* Gives the file its final name unless the name has been taken meanwhile. */
-static int publish(const char *partial, const char *path, struct err *e)
-{
-    if (!link(partial, path)) {
-        (void)unlink(partial);
-        return 0;
-    }
-    if (errno == EEXIST)
-        return refuse_overwrite(path, e);
-    /* Not every file system has links. */
-    return rename(partial, path) ? file_error(path, "name the backup", e) : 0;
-}
-
 int store_sq_backup(struct store *s, const char *to_path,
                     void (*progress)(void *arg, int done, int total), void *arg, struct err *e)
 {
@@ -190,10 +178,11 @@ int store_sq_backup(struct store *s, const char *to_path,
         return refuse_overwrite(to_path, e);
     buf_printf(&partial, "%s.partial", to_path);
     rc = copy_make(from_path, partial.data, &p, "PRAGMA quick_check(1)", e);
-    if (!rc)
-        rc = publish(partial.data, to_path, e);
-    if (!rc)
-        rc = sync_directory_of(to_path, e);
+    if (!rc) {
+        rc = fs_name(partial.data, to_path, e);
+        if (rc == -(int)ERR_EXISTS) /* taken meanwhile */
+            rc = refuse_overwrite(to_path, e);
+    }
     if (rc)
         (void)unlink(partial.data);
     return rc;
@@ -238,13 +227,19 @@ static int keep_old(const char *path, struct err *e)
     return 0;
 }
 
-/* What came after the backup is not known here but may be known to nodes: whoever opens this begins
- * another history. */
-static int mark_restored(const char *path, struct err *e)
+int store_restored(const char *path, uint64_t now_s, struct err *e)
 {
     SCOPED_DB *db = NULL;
+    SCOPED_BUF(sql);
     int rc = store_sq_connect(path, SQLITE_OPEN_READWRITE, COPY_BUSY_MS, &db, e);
-    return rc ? rc : store_sq_exec(db, path, "UPDATE meta SET fence = 0", e);
+
+    /* Above the one before, whatever the clock of this machine says. */
+    buf_printf(&sql, "UPDATE meta SET fence = max(fence + 1, %llu)", (unsigned long long)now_s);
+    if (!rc)
+        rc = store_sq_exec(db, path, sql.data, e);
+    sqlite3_close(db);
+    db = NULL;
+    return rc ? rc : leave_wal(path, e);
 }
 
 static int restore_locked(const char *from, const char *to, struct err *e)
@@ -256,7 +251,7 @@ static int restore_locked(const char *from, const char *to, struct err *e)
     buf_printf(&partial, "%s.restoring", to);
     rc = copy_make(from, partial.data, &silent, "PRAGMA integrity_check(1)", e);
     if (!rc)
-        rc = mark_restored(partial.data, e);
+        rc = store_restored(partial.data, (uint64_t)time(NULL), e);
     if (!rc && fs_exists(to))
         rc = keep_old(to, e);
     if (!rc && rename(partial.data, to))

@@ -20,8 +20,8 @@ const char *daemon_form(unsigned i)
 {
     static const char *const forms[] = {
         "[--config FILE] [--set KEY=VALUE]... [--data-dir DIR] [--listen ADDRESS:PORT]",
-        "--restore BACKUP [--data-dir DIR]",
-        "--verify [--data-dir DIR]",
+        "--restore BACKUP [--passphrase-file FILE] [--data-dir DIR]",
+        "--verify | --forget-secrets [--data-dir DIR]",
         "--settings | --version | --help",
     };
     return i < sizeof forms / sizeof *forms ? forms[i] : NULL;

@@ -15,7 +15,10 @@
     X(SET, "set", "KEY=VALUE", "set one key; stronger than what stands before it; repeatable")     \
     X(DATA_DIR, "data-dir", "DIR", "the same as --set data_dir=DIR")                               \
     X(LISTEN, "listen", "ADDRESS:PORT", "the same as --set listen=ADDRESS:PORT")                   \
-    X(RESTORE, "restore", "BACKUP", "put a backup in place of the store; no server may run")       \
+    X(RESTORE, "restore", "BACKUP", "make a data directory of a backup, then end")                 \
+    X(PASSPHRASE_FILE, "passphrase-file", "FILE", "with --restore: what opens a sealed backup")    \
+    X(FORGET_SECRETS, "forget-secrets", "",                                                        \
+      "take away sealed values that secret.key does not open, and name them; no server may run")   \
     X(VERIFY, "verify", "",                                                                        \
       "replay the journal and compare with what is stored; no server may run")                     \
     X(SETTINGS, "settings", "", "print every setting with its value, then exit")                   \

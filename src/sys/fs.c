@@ -111,16 +111,33 @@ static int write_all(int fd, const char *p, size_t n)
     return 0;
 }
 
-static int sync_dir_of(const char *path, struct err *e)
+int fs_sync_dir(const char *dir, struct err *e)
 {
-    const char *slash = strrchr(path, '/');
-    char *dir = slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int rc = fd >= 0 && fsync(fd) == 0 ? 0 : fs_fail(e, "sync", dir);
     if (fd >= 0)
         close(fd);
+    return rc;
+}
+
+static int sync_dir_of(const char *path, struct err *e)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
+    int rc = fs_sync_dir(dir, e);
     free(dir);
     return rc;
+}
+
+int fs_name(const char *from, const char *to, struct err *e)
+{
+    if (link(from, to) == 0)
+        (void)unlink(from);
+    else if (errno == EEXIST)
+        return err_set(e, ERR_EXISTS, "%s is there already", to);
+    else if (rename(from, to) < 0) /* not every file system has links */
+        return fs_fail(e, "name", to);
+    return sync_dir_of(to, e);
 }
 
 int fs_write_atomic(const char *path, const void *p, size_t n, mode_t mode, struct err *e)

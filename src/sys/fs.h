@@ -17,6 +17,11 @@ int fs_write_atomic(const char *path, const void *p, size_t n, mode_t mode, stru
 /* The same, for a user and a group; (uid_t)-1, (gid_t)-1: as it comes. */
 int fs_write_owned(const char *path, const void *p, size_t n, mode_t mode, uid_t uid, gid_t gid,
                    struct err *e);
+/* Gives a file that is whole and synced its name, unless somebody has it: ERR_EXISTS.  Syncs the
+ * directory. */
+int fs_name(const char *from, const char *to, struct err *e);
+/* What was made, renamed or removed in a directory stays so. */
+int fs_sync_dir(const char *dir, struct err *e);
 int fs_mkdirs(const char *path, mode_t mode, struct err *e);
 /* Sorted names of a directory (no . and ..); free each and the array. */
 int fs_list(const char *path, char ***ret_names, size_t *ret_n, struct err *e);

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 
+#include "base/json.h"
 #include "base/text.h"
 
 static const struct opts_info infos[OPTS_KEY_COUNT] = {
@@ -57,6 +58,22 @@ int opts_set(struct opts *o, const char *assignment, struct err *e)
 void opts_show(const struct opts *o, enum opts_key key, struct buf *b)
 {
     opts_table_show(&table, o, key, b);
+}
+
+void opts_write(const struct opts *o, struct buf *b)
+{
+    for (int k = 0; k < OPTS_KEY_COUNT; k++) {
+        SCOPED_BUF(text);
+        if (!o->origin[k][0] || k == OPTS_KEY_data_dir)
+            continue;
+        opts_show(o, (enum opts_key)k, &text);
+        buf_printf(b, "# %s\n%s: ", o->origin[k], infos[k].name);
+        if (infos[k].type == OPTS_TEXT || infos[k].type == OPTS_PATH)
+            json_write_string(b, buf_str(&text));
+        else
+            buf_puts(b, text.data);
+        buf_putc(b, '\n');
+    }
 }
 
 /* A complaint about a key, at the place that set it. */

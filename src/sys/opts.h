@@ -81,6 +81,8 @@
       "how nodes without a name are called, such as r{rack}-{n:3}; empty: a name must be given")   \
     X(node_defaults, BOOL, "true", 0, 1, "",                                                       \
       "bind machine, discovery and bootstrap roles when a node is made")                           \
+    X(backup_dir, PATH, "", 0, 4096, "",                                                           \
+      "where backups are written; empty: backups in data_dir, which should not be the only place") \
     X(announce_rate, UINT, "100", 1, 100000, "",                                                   \
       "announcements that one token may make a second, after a burst of ten seconds' worth")
 
@@ -112,5 +114,8 @@ int opts_set(struct opts *o, const char *assignment, struct err *e);
 int opts_check(const struct opts *o, struct err *e);
 /* The value as a file would say it: "8MiB", "5s". */
 void opts_show(const struct opts *o, enum opts_key key, struct buf *b);
+/* Those that somebody said, with where, as a file that opts_load() takes; but for data_dir, which
+ * is another on another machine. */
+void opts_write(const struct opts *o, struct buf *b);
 
 #endif

@@ -23,6 +23,7 @@ MAY = {
     "planner": "base model catalog graph solver template",
     "annealer": "base model graph",
     "store": "base sys model",
+    "archive": "base sys",
     "tls": "base sys",
     "http": "base sys",
     "queue": "base sys http",
@@ -30,19 +31,19 @@ MAY = {
     "reach": "base sys",
     "jig": "base sys model http reach plugin",
     "worker": "base sys model plugin queue jig reach ssh",
-    "server": "base sys model graph template catalog planner annealer store queue plugin",
+    "server": "base sys model graph template catalog planner annealer store archive queue plugin",
     "sim": "base model catalog graph planner annealer store server",
     "api": "base sys model server",
     "cli": "base sys model http sim catalog planner graph solver template plugin",
     "host": "base sys",
-    "bin": "base sys model graph catalog planner annealer store queue jig worker server sim api cli http host tls",
+    "bin": "base sys model graph catalog planner annealer store queue jig worker server sim api cli http host tls archive",
 }
 # what the simulator may see of the server: the commit step and what surrounds it, nothing with a socket
 SIM_SEES = {"server/commit.h", "server/desire.h", "server/hook_round.h", "server/hook_store.h", "server/lease.h", "server/restore.h"}
 # facades besides <module>/<module>.h
 FACADES = {
     "base": None, "sys": None, "model": None,  # every header that is not *_i.h
-    "server": {"server/server.h", "server/commit.h", "server/desire.h", "server/hook_round.h", "server/hook_store.h", "server/lease.h", "server/restore.h", "server/verify.h"},
+    "server": {"server/server.h", "server/commit.h", "server/desire.h", "server/hook_round.h", "server/hook_store.h", "server/lease.h", "server/restore.h", "server/backup.h", "server/sealed.h", "server/verify.h"},
     "queue": {"queue/queue.h", "queue/remote.h"},
     "jig": {"jig/jig.h", "jig/runner.h"},
     "catalog": {"catalog/catalog.h", "catalog/import.h", "catalog/kinds.h", "catalog/taskgraph.h"},

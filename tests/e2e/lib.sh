@@ -12,9 +12,12 @@ export ANNEAL_TOKEN_FILE=$work/data/admin.token NO_COLOR=1
 finish() {
     [ -n "$server_pid" ] && kill -9 "$server_pid" 2>/dev/null
     mountpoint -q "$work/small" 2>/dev/null && umount "$work/small"
-    rm -rf "$work"
+    rm -rf "$work" ${opened:+"$opened"}
 }
 trap finish EXIT
+
+# Sets opened: a directory that other users reach, too, which those below $TMPDIR may not be.
+open_dir() { opened=$(mktemp -d /var/tmp/anneal-e2e-XXXXXX) && chmod 755 "$opened"; }
 
 # With ANNEAL_TEST_KEEP=DIR, logs and journal are kept there as they were at each point that failed.
 keep() {

@@ -17,9 +17,9 @@ is "$(anneal noderole list --role load-balancer -o json | jq -c '[.items[].run_c
 anneal events --since "$before" -o json >"$work/events"; ok $? "events are read from a number on"
 [ -s "$work/events" ]; ok $? "and there are some"
 
-said=$(anneal admin backup "$work/backup.db"); ok $? "a backup is made while the server runs" "$said"
-has "$said" "backup written to $work/backup.db" "and told"
-until_true 20 test -f "$work/backup.db"; ok $? "the backup is there"
+said=$(anneal admin backup first); ok $? "a backup is made while the server runs" "$said"
+has "$said" "backup written to $work/data/backups/first.tar" "and told"
+cp "$work/data/backups/first.tar" "$work/"; ok $? "the backup is there"
 nodes late.t
 crash
 start; ok $? "after SIGKILL it starts again"
@@ -27,7 +27,10 @@ is "$(anneal node list -o json | jq .total)" 7 "with what was acknowledged befor
 stop; ok $? "it ends in order"
 said=$("$bin/anneald" --data-dir "$work/data" --verify 2>&1); ok $? "journal and rows agree" "$said"
 has "$said" "events replayed from the last checkpoint give what is stored" "and that is told"
-"$bin/anneal" admin restore "$work/backup.db" --data-dir "$work/data" >/dev/null 2>"$work/err"; ok $? "the backup is put in place" "$(cat "$work/err")"
+out=$("$bin/anneal" admin restore "$work/first.tar" --data-dir "$work/data" 2>&1); is $? 6 "a backup does not replace what is there"
+has "$out" "not empty" "and says so"
+mv "$work/data" "$work/before"
+"$bin/anneal" admin restore "$work/first.tar" --data-dir "$work/data" >/dev/null 2>"$work/err"; ok $? "where there is nothing it is put in place" "$(cat "$work/err")"
 start; ok $? "a server starts on it"
 is "$(anneal node list -o json | jq .total)" 6 "with what there was when it was made"
 out=$(anneal role rerun cache --wait 2>&1); ok $? "and goes on from there" "$out"

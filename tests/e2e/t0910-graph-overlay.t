@@ -117,12 +117,13 @@ run anneal catalog load "$work/site"
 is "$rc" 0 "and nothing is in the way"
 
 # A backup has what was there when it was made.
-anneal -q admin backup "$work/backup.db"
+anneal -q admin backup overlays
 sed 's/instal/setup/' "$work/bad.yaml" >"$work/good.yaml"
 run anneal deployment tasks-set shop "$work/good.yaml"
 has "$out" "version 6" "another version"
 stop
-run anneal admin restore "$work/backup.db" --data-dir "$work/data"
+mv "$work/data" "$work/before"
+run anneal admin restore "$work/before/backups/overlays.tar" --data-dir "$work/data"
 is "$rc" 0 "the backup is restored"
 start
 run anneal deployment tasks-history shop -o json

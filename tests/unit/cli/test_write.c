@@ -92,8 +92,12 @@ static const struct {
      "tenant lab changed\n"},
     {"tenant delete lab -y", "DELETE /v1/tenants/lab", "", "tenant lab deleted\n"},
     {"token revoke 2", "DELETE /v1/tokens/2", "", "token 2 revoked\n"},
-    {"admin backup /b/store", "POST /v1/admin/backup", "{\"path\":\"/b/store\"}",
-     "backup written to /b/store, 14 MB\n"},
+    {"admin backup", "POST /v1/admin/backup", "{}",
+     "backup written to /b/store.tar and read back, 14 MB; it holds the keys of the server: keep "
+     "it as a secret\n"},
+    {"admin backup store --logs", "POST /v1/admin/backup", "{\"name\":\"store\",\"logs\":true}",
+     "backup written to /b/store.tar and read back, 14 MB; it holds the keys of the server: keep "
+     "it as a secret\n"},
     {"admin check", "POST /v1/admin/check", "", "the store is sound\n"},
     {"admin confirm-dead", "POST /v1/admin/confirm-dead", "", "silent nodes are taken for dead\n"},
     {"deployment bind prod web=n1 db='rack=3,!n2' --class Urgent --title t",
@@ -241,6 +245,9 @@ static void test_forms(void)
     is_int(case_run(&c, "admin check -o json"), 8, "in JSON too");
     is_int(case_run(&c, "admin restore /b/store --data-dir /d"), 1, "a restore");
     has_text(c.executed, "/anneald --restore /b/store --data-dir /d", "runs the server's program");
+    is_int(case_run(&c, "admin restore /b/store --data-dir /d --passphrase-file /p"), 1, "sealed");
+    has_text(c.executed, "--data-dir /d --passphrase-file /p",
+             "the file goes along, not its words");
     has_text(c.err, "cannot run ", "or says that it cannot");
     is_int(case_run(&c, "sim"), 2, "a build without a simulator");
     fake_free(c.server);
@@ -257,31 +264,34 @@ static void test_background(void)
         fake_off(c.server, "POST /v1/admin/backup");
         fake_off(c.server, "GET /v1/status");
         fake_on(c.server, "POST /v1/admin/backup", 202,
-                "{\"path\":\"/b/store\",\"bytes\":9000,\"state\":\"running\"}");
+                "{\"name\":\"store\",\"path\":\"/b/store.tar\",\"state\":\"running\"}");
+        fake_on(c.server, "GET /v1/status", 200,
+                STATUS_WITH(
+                    "\"backup\":{\"path\":\"/b/store.tar\",\"state\":\"running\",\"bytes_done\":1,"
+                    "\"bytes_total\":4,\"bytes\":0}"));
         fake_on(
             c.server, "GET /v1/status", 200,
-            STATUS_WITH("\"backup\":{\"path\":\"/b/store\",\"state\":\"running\",\"pages_done\":1,"
-                        "\"pages\":4,\"bytes\":0}"));
-        fake_on(c.server, "GET /v1/status", 200,
-                STATUS_WITH("\"backup\":{\"path\":\"/b/store\",\"state\":\"done\",\"pages_done\":4,"
-                            "\"pages\":4,\"bytes\":8192,\"error\":null}"));
-        is_int(case_run(&c, "admin backup /b/store --no-color"), 0, "a backup (terminal: %d)", tty);
-        is_text(c.out, "backup written to /b/store, 8.2 kB\n", "is waited for (terminal: %d)", tty);
-        ok((strstr(c.err, "copying  ") != NULL) == tty, "how far it is (terminal: %d)", tty);
+            STATUS_WITH("\"backup\":{\"path\":\"/b/store.tar\",\"state\":\"done\",\"bytes_done\":4,"
+                        "\"bytes_total\":4,\"bytes\":8192,\"error\":null}"));
+        is_int(case_run(&c, "admin backup store --no-color"), 0, "a backup (terminal: %d)", tty);
+        has_text(c.out, "backup written to /b/store.tar and read back, 8.2 kB",
+                 "is waited for (terminal: %d)", tty);
+        ok((strstr(c.err, "backing up  ") != NULL) == tty, "how far it is (terminal: %d)", tty);
         ok((strstr(c.err, "\033[?25h") != NULL) == tty, "is taken away again (terminal: %d)", tty);
-        is_int(case_run(&c, "admin backup /b/store --no-wait"), 0, "one that is not waited for");
-        is_text(c.out,
-                "backup to /b/store under way, about 9.0 kB; `anneal status` shows its end\n",
+        is_int(case_run(&c, "admin backup store --no-wait"), 0, "one that is not waited for");
+        is_text(c.out, "backup to /b/store.tar under way; `anneal status` shows its end\n",
                 "says so");
         fake_off(c.server, "GET /v1/status");
-        fake_on(c.server, "GET /v1/status", 200,
-                STATUS_WITH("\"backup\":{\"path\":\"/b/store\",\"state\":\"failed\",\"pages\":0,"
-                            "\"error\":\"no space left\"}"));
-        is_int(case_run(&c, "admin backup /b/store"), 11, "one that fails");
-        has_text(c.err, "the backup to /b/store failed: no space left", "says why");
+        fake_on(
+            c.server, "GET /v1/status", 200,
+            STATUS_WITH("\"backup\":{\"path\":\"/b/store.tar\",\"state\":\"failed\",\"bytes\":0,"
+                        "\"error\":\"no space left\",\"hint\":\"make room\"}"));
+        is_int(case_run(&c, "admin backup store"), 11, "one that fails");
+        has_text(c.err, "the backup to /b/store.tar failed: no space left", "says why");
+        has_text(c.err, "make room", "and what to do");
         fake_off(c.server, "GET /v1/status");
         fake_on(c.server, "GET /v1/status", 403, PROBLEM("forbidden", "no status for you"));
-        is_int(case_run(&c, "admin backup /b/store"), 3, "an end that cannot be seen");
+        is_int(case_run(&c, "admin backup store"), 3, "an end that cannot be seen");
         fake_free(c.server);
         case_done(&c);
     }

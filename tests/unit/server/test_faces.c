@@ -155,45 +155,13 @@ static void wait_background(struct rig *g)
 {
     struct loop_timer *limit = loop_timer_new(g->loop, rig_late, g);
     loop_timer_at(limit, loop_now_ms(g->loop) + 20000);
-    while ((g->server->backup.running || g->server->check.running) && loop_timer_armed(limit)) {
+    while (g->server->check.running && loop_timer_armed(limit)) {
         struct loop_timer *soon = loop_timer_new(g->loop, rig_stop, g);
         loop_timer_at(soon, loop_now_ms(g->loop) + 2);
         loop_run(g->loop);
         loop_timer_free(soon);
     }
     loop_timer_free(limit);
-}
-
-static void test_backup(struct rig *g)
-{
-    char *path = fs_join(g->dir, "copy.db");
-    const char *body = arena_printf(&g->mem, "{'path': '%s'}", path);
-    rig_refuse(g, server_admin_backup, ERR_INVALID, "absolute",
-               (struct rig_ask){.body = "{'path': 'copy.db'}"});
-    rig_do(g, server_admin_backup, "BackupResult", (struct rig_ask){.body = body});
-    ok(g->reply.accepted, "a backup goes on after the answer");
-    rig_refuse(g, server_admin_backup, ERR_CONFLICT, "under way",
-               (struct rig_ask){.body = "{'path': '/nonexistent/other.db'}"});
-    rig_do(g, server_status, "Status", (struct rig_ask){0});
-    is_text(rig_text(g, "store.backup.state"), "running", "status tells that it runs");
-    wait_background(g);
-    rig_do(g, server_status, "Status", (struct rig_ask){0});
-    is_text(rig_text(g, "store.backup.state"), "done", "and that it is done");
-    ok(rig_int(g, "store.backup.bytes") > 0, "and how large it is");
-    ok(fs_exists(path), "the file is there");
-    struct err e;
-    is_int(store_check_full(path, &e), 0, "and sound");
-    rig_refuse(g, server_admin_backup, ERR_EXISTS, "never overwrites",
-               (struct rig_ask){.body = body});
-    log_set_level(LOG_ERROR);
-    log_set_sink(-1, NULL, NULL);
-    rig_do(g, server_admin_backup, "BackupResult",
-           (struct rig_ask){.body = "{'path': '/nonexistent/other.db'}"});
-    wait_background(g);
-    rig_do(g, server_status, "Status", (struct rig_ask){0});
-    is_text(rig_text(g, "store.backup.state"), "failed", "a failure is told too");
-    ok(rig_text(g, "store.backup.error"), "with its reason");
-    free(path);
 }
 
 static void test_check(struct rig *g)
@@ -290,7 +258,6 @@ int main(void)
     test_deployment(&g);
     test_deployment_delete(&g);
     test_deployment_depth(&g);
-    test_backup(&g);
     test_check(&g);
     test_confirm(&g);
     test_refused(&g);

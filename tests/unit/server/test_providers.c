@@ -95,8 +95,10 @@ static void test_vault(const char *dir)
     SCOPED_BUF(text);
     struct err e = {0};
     struct str secret = {"correct\0horse", 13};
-    is_int(vault_seal(dir, "provider 1", secret, &sealed, &e), 0, "a text is sealed");
-    is_int(vault_seal(dir, "provider 1", secret, &again, &e), 0, "and again");
+    is_int(vault_seal(dir, false, "provider 1", secret, &sealed, &e), -ERR_NOT_FOUND,
+           "a key is not made where there was one");
+    is_int(vault_seal(dir, true, "provider 1", secret, &sealed, &e), 0, "a text is sealed");
+    is_int(vault_seal(dir, false, "provider 1", secret, &again, &e), 0, "and again");
     ok(strcmp(sealed.data, again.data) != 0, "which looks different each time");
     is_int(vault_open(dir, "provider 1", buf_str(&sealed), &text, &e), 0, "it opens");
     ok(str_eq(buf_str(&text), secret), "to what it was");

@@ -173,6 +173,44 @@ static void test_restore(const char *dir, const char *path, const char *copy, in
     free(part);
 }
 
+static int take_fence(void *arg, enum row_table t, const void *row, struct err *e)
+{
+    (void)t, (void)e;
+    *(uint64_t *)arg = ((const struct row_meta *)row)->fence;
+    return 0;
+}
+
+/* Nodes refuse what is older than what they have heard of: a restored history must be newer, also
+ * on a machine whose clock is behind. */
+static void test_fence(const char *dir, const char *copy)
+{
+    char *path = fs_join(dir, "fence.db"), *wal = fs_join(dir, "fence.db-wal");
+    const uint64_t ahead = 99999999999;
+    uint64_t fence = 0;
+    union row_any row;
+    struct row_op op = fix_op(ROW_PUT, ROWS_META, &row);
+    struct store *s;
+    struct err e = {0};
+
+    is_int(store_restore(copy, path, &e), 0, "restore");
+    s = fix_open(path);
+    store_each(s, ROWS_META, take_fence, &fence, &e);
+    ok(fence >= 1700000000, "the fence is the time of the restore");
+    fix_row(ROWS_META, 1, 1, &row);
+    row.meta.group_no = row.meta.journal_seq = (uint64_t)whole_groups(s);
+    row.meta.fence = ahead;
+    is_int(store_commit(s, &op, 1, &e), 0, "one that is ahead of our clock");
+    store_close(s);
+    is_int(store_restored(path, 1700000000, &e), 0, "restored in its turn");
+    ok(!fs_exists(wal), "to one file");
+    s = fix_open(path);
+    store_each(s, ROWS_META, take_fence, &fence, &e);
+    ok(fence == ahead + 1, "rises all the same");
+    store_close(s);
+    free(path);
+    free(wal);
+}
+
 static void test_restore_refused(const char *dir, const char *path, const char *copy)
 {
     char *bad = fs_join(dir, "bad.db"), *text = fs_join(dir, "text.db");
@@ -272,6 +310,7 @@ int main(void)
     n = whole_groups(s);
     store_close(s);
     test_restore(dir, path, copy, n);
+    test_fence(dir, copy);
     test_restore_refused(dir, path, copy);
     test_restore_over_damage(dir, copy);
     test_restore_full_house(dir, path, copy);
