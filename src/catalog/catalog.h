@@ -205,6 +205,15 @@ struct catalog_amount { /* what a service demands, or hardware has */
     struct str name;
     int64_t milli; /* thousandths */
 };
+/* How many nodes of a group may fail: value, or floor(total * value / 100); negative: how many must
+ * succeed.  Not given: as many as there are, and the operation does not stop. */
+struct graph_tolerance {
+    bool given, percent;
+    int32_t value;
+};
+/* -1: never too many. */
+int64_t graph_tolerance_of(const struct graph_tolerance *t, uint32_t total);
+
 struct catalog_role {
     struct str name, description;
     struct str version;                  /* default: that of its barclamp */
@@ -225,10 +234,11 @@ struct catalog_role {
     uint8_t strategy; /* enum strategy */
     uint8_t rerun;    /* enum rerun */
     uint32_t max;     /* STRATEGY_ROLLING: at a time */
-    uint32_t cohort;  /* above every role it needs or uses */
-    const struct value *attributes; /* name -> {description, schema, default}, as written */
-    const struct value *schema;     /* of all attributes together, at their paths */
-    const struct value *defaults;   /* as data: attributes without a default are absent */
+    struct graph_tolerance failures; /* of a strategy: that may be before it stops; not given: 0 */
+    uint32_t cohort;                 /* above every role it needs or uses */
+    const struct value *attributes;  /* name -> {description, schema, default}, as written */
+    const struct value *schema;      /* of all attributes together, at their paths */
+    const struct value *defaults;    /* as data: attributes without a default are absent */
     const struct catalog_attribute *attribute_list;
     uint32_t n_attributes;
     const struct catalog_read *wants; /* as listed; each path once for each name */

@@ -33,7 +33,8 @@ static const char *const flag_names[] = {
 
 struct strategy_read {
     uint32_t type, max;
-    const struct value *max_at;
+    const struct value *max_at, *failures_at;
+    struct graph_tolerance failures;
 };
 
 static void strategy_type(struct load *l, const struct value *v, void *object)
@@ -49,7 +50,21 @@ static void strategy_max(struct load *l, const struct value *v, void *object)
     s->max_at = v;
 }
 
-static const struct field strategy_fields[] = {{"type", strategy_type}, {"max", strategy_max}};
+static void strategy_failures(struct load *l, const struct value *v, void *object)
+{
+    struct strategy_read *s = object;
+    s->failures_at = v;
+    if (!graph_tolerance_read(v, &s->failures) || s->failures.value < 0 ||
+        (s->failures.percent && s->failures.value > 100)) {
+        struct err *e = catalog_fault(l, CATALOG_ERROR, ERR_INVALID, catalog_where_of(v),
+                                      "\"failures\" must be a number or a percentage");
+        (void)err_hint(e,
+                       "write how many members may fail before the roll-out stops: 1, or \"10%%\"");
+    }
+}
+
+static const struct field strategy_fields[] = {
+    {"type", strategy_type}, {"max", strategy_max}, {"failures", strategy_failures}};
 
 static void role_strategy(struct load *l, const struct value *v, void *object)
 {
@@ -62,8 +77,12 @@ static void role_strategy(struct load *l, const struct value *v, void *object)
         catalog_error(l, v, ERR_INVALID, "a rolling strategy needs \"max\": how many at a time");
     if (s.type != STRATEGY_ROLLING && s.max_at)
         catalog_error(l, s.max_at, ERR_INVALID, "only a rolling strategy has a \"max\"");
+    if (s.type == STRATEGY_PARALLEL && s.failures_at)
+        catalog_error(l, s.failures_at, ERR_INVALID,
+                      "only a rolling or one_by_one strategy has \"failures\"");
     r->role.strategy = (uint8_t)s.type;
     r->role.max = s.max;
+    r->role.failures = s.failures;
 }
 
 /* --- the other fields --- */

@@ -63,15 +63,6 @@ struct graph_strategy {
 };
 /* At a time, as declared; 0: no limit.  An amount that is an expression counts as none. */
 uint32_t graph_strategy_limit(const struct graph_strategy *s);
-/* How many nodes of a group may fail: value, or floor(total * value / 100); negative: how many must
- * succeed.  Not given: as many as there are, and the operation does not stop. */
-struct graph_tolerance {
-    bool given, percent;
-    int32_t value;
-};
-/* -1: never too many. */
-int64_t graph_tolerance_of(const struct graph_tolerance *t, uint32_t total);
-
 struct graph_vertex {
     struct str id, type, version, description;
     uint8_t kind; /* enum vertex_kind */

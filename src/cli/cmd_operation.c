@@ -134,7 +134,12 @@ int cmd_operation_retry(struct cli *c, struct err *e)
 
 int cmd_operation_resume(struct cli *c, struct err *e)
 {
-    return operation_post(c, "resume", NULL, "goes on", e);
+    struct value *body = NULL;
+    if (cli_has(c, "failures")) {
+        body = value_map(&c->mem);
+        value_put_int(&c->mem, body, "failures", (int64_t)cli_number(c, "failures", 0));
+    }
+    return operation_post(c, "resume", body, "goes on", e);
 }
 
 int cmd_operation_history(struct cli *c, struct err *e)

@@ -271,6 +271,35 @@ struct role_plan *expand_role(struct expansion *x, uint32_t number)
     return rp;
 }
 
+/* --- roll-outs --- */
+
+uint32_t expand_rollout(struct expansion *x, uint32_t role)
+{
+    if (x->b->cat->roles[role].strategy == STRATEGY_PARALLEL)
+        return 0;
+    size_t i = 0;
+    while (i < x->rollouts.n && x->rollouts.at[i].role != role)
+        i++;
+    if (i == x->rollouts.n)
+        vec_push(&x->rollouts, ((struct expand_rollout){role, 0}));
+    x->rollouts.at[i].members++;
+    return (uint32_t)i + 1;
+}
+
+/* How many may fail is known when all members are. */
+static void rollouts_seal(struct expansion *x)
+{
+    struct plan *p = x->plan;
+    p->n_groups = (uint32_t)x->rollouts.n;
+    p->groups = arena_new(&p->mem, struct plan_group, p->n_groups);
+    for (uint32_t i = 0; i < p->n_groups; i++) {
+        const struct catalog_role *role = &x->b->cat->roles[x->rollouts.at[i].role];
+        int64_t may = graph_tolerance_of(&role->failures, x->rollouts.at[i].members);
+        p->groups[i] = (struct plan_group){text_copy(x, role->name), may > 0 ? (uint32_t)may : 0,
+                                           true};
+    }
+}
+
 /* --- tasks --- */
 
 /* What the first tasks wait for besides parents: the last tasks of the noderole before. */
@@ -350,6 +379,7 @@ static void noderole_fill(struct expansion *x, uint32_t place, uint32_t first_ta
     *nr = (struct plan_noderole){.role = text_copy(x, role->name),
                                  .node = from->node,
                                  .deployment = b->req->deployment,
+                                 .group = expand_rollout(x, from->role),
                                  .cohort = from->cohort,
                                  .flags = planner_role_flags(role),
                                  .data = from->data,
@@ -416,6 +446,7 @@ static void plan_seal(struct expansion *x)
     SEAL(spans, x->spans, struct plan_span);
     SEAL(needs, x->b->needs, struct plan_need);
 #undef SEAL
+    rollouts_seal(x);
     for (uint32_t i = 0; i < p->n_needs; i++)
         p->needs[i].parent = bind_ref_placed(x->b, p->needs[i].parent);
 }
@@ -428,6 +459,7 @@ static void expansion_done(struct expansion *x)
     vec_done(&x->new_pools);
     vec_done(&x->spans);
     vec_done(&x->refs);
+    vec_done(&x->rollouts);
 }
 
 int bind_expand(struct bind *b, struct plan *p)

@@ -94,6 +94,10 @@ static void change_decide(struct expansion *x, const struct bind_change *from,
         c->defs = expand_refs(x);
         c->n_defs = rp->converge->n_steps;
     }
+    if (c->what & (PLAN_C_DATA | PLAN_C_PARENTS | PLAN_C_TASKS | PLAN_C_DEFS)) {
+        c->group = expand_rollout(x, from->role); /* of this change, whatever came before */
+        c->what |= c->group ? PLAN_C_GROUP : 0;
+    }
 }
 
 uint64_t expand_changes_count(struct expansion *x)

@@ -14,6 +14,10 @@ struct role_plan { /* what is the same for all noderoles of a role */
     const uint32_t *span_pools; /* STRATEGY_ROLLING: refs; else NULL */
     uint32_t n_span_pools;
 };
+struct expand_rollout { /* of a role with a strategy: a group that stops */
+    uint32_t role;      /* of the catalog */
+    uint32_t members;   /* of this plan */
+};
 struct expansion {
     struct bind *b;
     struct plan *plan;
@@ -24,9 +28,12 @@ struct expansion {
     VEC(struct plan_pool) new_pools;
     VEC(struct plan_span) spans;
     VEC(uint32_t) refs; /* being collected */
+    VEC(struct expand_rollout) rollouts;
 };
 
 /* expand.c */
+/* One more member: the group of its roll-out, as plan_noderole.group; 0: its role has none. */
+uint32_t expand_rollout(struct expansion *x, uint32_t role);
 struct role_plan *expand_role(struct expansion *x, uint32_t role);
 uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
                     const struct catalog_step *step);

@@ -73,7 +73,9 @@ int server_operation_retry(struct server *s, const struct server_call *c, struct
 int server_operation_resume(struct server *s, const struct server_call *c, struct server_reply *r,
                             struct err *e)
 {
-    return command(s, c, r, OPERATION, (struct event){.kind = EVENT_RESUME}, e);
+    int64_t failures = value_as_int(value_get(c->body, "failures"), -1);
+    return command(s, c, r, OPERATION,
+                   (struct event){.kind = EVENT_RESUME, .n = (uint32_t)(failures + 1)}, e);
 }
 
 int server_noderole_retry(struct server *s, const struct server_call *c, struct server_reply *r,

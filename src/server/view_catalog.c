@@ -102,6 +102,10 @@ static struct value *strategy(struct arena *a, const struct catalog_role *r)
     value_put_text(a, v, "type", strategy_name(r->strategy));
     if (r->strategy == STRATEGY_ROLLING)
         value_put_int(a, v, "max", r->max);
+    if (r->strategy != STRATEGY_PARALLEL)
+        value_put_text(
+            a, v, "failures",
+            arena_printf(a, "%d%s", (int)r->failures.value, r->failures.percent ? "%" : ""));
     return v;
 }
 
