@@ -291,6 +291,19 @@ int change_check(const struct anneal *a, const struct plan *p, uint32_t *next_ta
 
 /* ---- doing ---- */
 
+/* Members of its roll-out before it that have failed: who is nobody's has no roll-out. */
+static uint32_t forgiven_members(const struct anneal *a, uint32_t t)
+{
+    uint32_t n, forgiven = 0;
+    enum task_rule rule = task_rule(a, t); /* a join forgives by itself */
+    const uint32_t *deps = graph_in(&a->order, t, &n);
+    for (uint32_t i = 0; i < n && rule != RULE_JOIN_ENDED; i++)
+        forgiven += task_state_failed(a->task_state[deps[i]]) && rollout_orders(a, deps[i], t) &&
+                    !(rule == RULE_JOIN_TOLERATE &&
+                      tolerance_within(a, a->tasks[deps[i]].noderole));
+    return forgiven;
+}
+
 static void task_retire(struct anneal *a, uint32_t t)
 {
     struct task *task = &a->tasks[t];
@@ -304,6 +317,7 @@ static void task_retire(struct anneal *a, uint32_t t)
         limits_tenant_moves(a, task->live, op->tenant, a->ops.at[0].tenant);
     }
     a->unmet[t] -= gate_shuts(a, t);
+    a->unmet[t] += forgiven_members(a, t);
     if (task_rule_runs(task_rule(a, t)))
         task->flags &= (uint8_t)~TASKF_RULE; /* an attempt of it may still be open */
     task->noderole = 0;

@@ -56,7 +56,7 @@ static void collect_joins(struct anneal *a, uint32_t group)
             uint32_t n;
             const uint32_t *next = graph_out(&a->order, t, &n);
             for (uint32_t k = 0; task_state_failed(a->task_state[t]) && k < n; k++)
-                if (task_rule(a, next[k]) == RULE_JOIN_TOLERATE)
+                if (task_rule(a, next[k]) == RULE_JOIN_TOLERATE && !rollout_orders(a, t, next[k]))
                     vec_push(&a->walk, next[k]);
         }
     }
