@@ -32,7 +32,7 @@ struct anneal *anneal_new(void)
     (void)vec_add(&a->groups);
     (void)vec_add(&a->lives);
     (void)vec_add(&a->lanes);
-    (void)vec_add(&a->late);
+    (void)vec_add(&a->bonds);
     (void)vec_add(&a->ops);
     return a;
 }
@@ -79,7 +79,7 @@ void anneal_free(struct anneal *a)
     vec_done(&a->walk);
     vec_done(&a->touched);
     vec_done(&a->turns);
-    vec_done(&a->late);
+    vec_done(&a->bonds);
     buf_done(&a->row_mem);
     free(a);
 }

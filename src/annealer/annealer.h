@@ -135,6 +135,10 @@ const uint32_t *anneal_task_deps(const struct anneal *a, uint32_t task, uint32_t
 const uint32_t *anneal_parents(const struct anneal *a, uint32_t noderole, uint32_t *ret_n);
 /* Those, and the parents whose need sleeps: how many; at most `room` of them are written. */
 uint32_t anneal_needs(const struct anneal *a, uint32_t noderole, uint32_t *ret_ids, uint32_t room);
+/* Does one that goes, or is to, wait for the other: to let go of it, or as its successor? */
+bool anneal_leaves(const struct anneal *a, uint32_t goer, uint32_t holder, bool *ret_successor);
+/* Does the next run of a child wait for a parent whose need sleeps? */
+bool anneal_awaits(const struct anneal *a, uint32_t child, uint32_t parent);
 const uint32_t *anneal_children(const struct anneal *a, uint32_t noderole, uint32_t *ret_n);
 /* Those, and the children whose need of it sleeps; as anneal_needs(). */
 uint32_t anneal_needed_by(const struct anneal *a, uint32_t noderole, uint32_t *ret_ids,
@@ -191,7 +195,9 @@ enum why_rule {
     X(TOLERATED, "failure-tolerated")                                                              \
     X(AHEAD, "sent-ahead")                                                                         \
     X(TENANT_FULL, "tenant-share-taken")                                                           \
-    X(ROLLOUT, "rollout-stopped")
+    X(ROLLOUT, "rollout-stopped")                                                                  \
+    X(USED, "still-used")                                                                          \
+    X(SUCCESSOR, "successor-not-in-service")
 #define X(id, text) WHY_##id,
     WHY_RULES(X)
 #undef X

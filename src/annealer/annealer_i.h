@@ -35,6 +35,23 @@ struct task {
     uint8_t reason, flags;
 };
 
+/* Two noderoles that are joined, and not by a need (bond.c). */
+enum bond_kind {
+    BOND_SLEEPS, /* the child will need the parent, which has never been ACTIVE (late.c) */
+    BOND_LEAVES, /* the parent goes when the child has let go of it (leave.c) */
+    BOND_KIND_COUNT
+};
+struct bond {
+    uint32_t parent, child, next_up, next_down;
+    bool awaited; /* SLEEPS: the child's next run waits for it.  LEAVES: the child takes its place
+                   */
+};
+/* In the parents of a noderole's row; the last one is bond.awaited. */
+#define PARENT_SLEEPS  (1u << 31)
+#define PARENT_LEAVES  (1u << 30)
+#define PARENT_AWAITED (1u << 29)
+#define PARENT_MARKS   (PARENT_SLEEPS | PARENT_LEAVES | PARENT_AWAITED)
+
 enum {                         /* noderole.mode */
        MODE_REFRESH = 1u << 0, /* in service and running again: STALE */
        MODE_AGAIN = 1u << 1,   /* one more run after this one */
@@ -59,13 +76,14 @@ struct noderole {
     uint32_t node, op, cohort, generation, incarnation, run_count;
     uint32_t first_task;
     uint32_t next_on_node;
-    uint32_t parents_out;   /* need-parents not in service */
-    uint32_t parents_stale; /* need-parents not ACTIVE */
-    uint32_t visited;       /* epoch of the last loss walk */
-    uint32_t gate;          /* need-parents that run, or are to, and are not complete */
-    uint32_t halted;        /* need-parents that are to be stopped */
-    uint32_t late;          /* first need of it that sleeps; 0: none */
-    uint32_t sleeping;      /* first need on it that sleeps; 0: none */
+    uint32_t parents_out;               /* need-parents not in service */
+    uint32_t parents_stale;             /* need-parents not ACTIVE */
+    uint32_t visited;                   /* epoch of the last loss walk */
+    uint32_t gate;                      /* need-parents that run, or are to, and are not complete */
+    uint32_t halted;                    /* need-parents that are to be stopped */
+    uint32_t bonds_up[BOND_KIND_COUNT]; /* first bond in which it is the child; 0: none */
+    uint32_t bonds_down[BOND_KIND_COUNT]; /* first bond in which it is the parent; 0: none */
+    uint32_t awaits;                      /* needs of it that sleep and that its next run awaits */
     uint16_t n_tasks;
     uint16_t passed, live, ready, failed, dep_failed, cancelled; /* of its tasks */
     bool complete;                                               /* all of them have passed */
@@ -206,11 +224,6 @@ struct node {
     bool exists, gone;
 };
 
-#define PARENT_SLEEPS (1u << 31) /* in the parents of a noderole's row: does not count yet */
-struct late_need { /* late.c: its parent has never been ACTIVE and its child must not wait for it */
-    uint32_t parent, child, next_of_child, next_of_parent;
-};
-
 struct loader;
 struct anneal {
     struct engine_settings opt;
@@ -238,8 +251,8 @@ struct anneal {
     VEC(struct lane) lanes;
     VEC(uint32_t) free_lanes;
     VEC(struct timer) timers;
-    VEC(struct late_need) late;
-    uint32_t late_free;
+    VEC(struct bond) bonds;
+    uint32_t bond_free;
     struct arena span_mem;
     /* work of the current step */
     VEC(uint32_t) settle;         /* tasks that may have become ready */
@@ -462,12 +475,27 @@ static inline bool extend_runs_on(uint32_t node, uint32_t jig, uint8_t def_flags
     return jig > 0 && (node > 0 || (def_flags & DEF_F_OUTSIDE));
 }
 
+/* bond.c */
+uint32_t bond_add(struct anneal *a, enum bond_kind kind, uint32_t parent, uint32_t child);
+void bond_drop(struct anneal *a, enum bond_kind kind, uint32_t bond);
+uint32_t bond_find(const struct anneal *a, enum bond_kind kind, uint32_t parent,
+                   uint32_t child); /* 0: there is none */
+/* Appends the parents of a kind, marked, by id. */
+size_t bond_parents(const struct anneal *a, enum bond_kind kind, uint32_t child, struct buf *ret);
+
+/* leave.c */
+void leave_lost(struct anneal *a, uint32_t parent, uint32_t child);   /* it has, by a plan */
+void leave_plan(struct anneal *a, const struct plan *p, uint32_t op); /* what it says of waiting */
+void leave_done(struct anneal *a, uint32_t user); /* its run is complete, or it goes */
+void leave_died(struct anneal *a, uint32_t user); /* its machine is not there any more */
+uint32_t leave_now(struct anneal *a,
+                   uint32_t goer); /* by a person's word; how many it waited for */
+
 /* late.c */
 void late_add(struct anneal *a, uint32_t parent, uint32_t child);
-void late_sleep(struct anneal *a, uint32_t parent, uint32_t child);
 void late_wake(struct anneal *a, uint32_t parent); /* it is ACTIVE for the first time */
-/* Appends the parents that sleep, marked, by id. */
-size_t late_parents(const struct anneal *a, uint32_t child, struct buf *ret);
+/* It lets go of another parent by the same plan, and has this one when it does. */
+void late_await(struct anneal *a, uint32_t parent, uint32_t child);
 
 bool late_sleeps(const struct anneal *a, uint32_t parent, uint32_t child);
 bool late_drop(struct anneal *a, uint32_t parent, uint32_t child); /* false: it does not sleep */
@@ -486,6 +514,7 @@ struct change_past *change_begin(struct anneal *a, const struct plan *p, uint32_
 void change_end(struct anneal *a, const struct plan *p, const struct change_past *past);
 int change_certain(const struct anneal *a, uint32_t noderole,
                    struct err *e); /* is it known how all its tasks ended? */
+void change_await(struct anneal *a, const struct plan *p); /* when all its needs are there */
 void change_vanish(struct anneal *a, uint32_t noderole);
 int change_abandon(struct anneal *a, uint32_t noderole, struct err *e);
 

@@ -57,7 +57,7 @@ static bool waits_for_chain(const struct anneal *a, const struct chain *c, uint3
     uint32_t n, unmet = a->unmet[t], id = a->tasks[t].noderole;
     if (gate_shuts(a, t)) {
         const struct noderole *nr = &a->noderoles.at[id];
-        if (nr->target != TARGET_RUNNING || nr->halted > 0)
+        if (nr->target != TARGET_RUNNING || nr->halted > 0 || nr->awaits > 0)
             return false;
         const uint32_t *parents = graph_in(&a->need, id, &n);
         for (uint32_t i = 0; i < n; i++)

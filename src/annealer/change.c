@@ -65,8 +65,9 @@ static void upwards_parents(struct upwards *u, uint32_t id)
             upwards_push(u, parents[i]);
     for (uint32_t i = 0; c && i < c->n_gains; i++)
         upwards_push(u, c->gains[i]);
-    for (uint32_t i = u->a->noderoles.at[id].late; i; i = u->a->late.at[i].next_of_child)
-        upwards_push(u, u->a->late.at[i].parent);
+    for (uint32_t i = u->a->noderoles.at[id].bonds_up[BOND_SLEEPS]; i;
+         i = u->a->bonds.at[i].next_up)
+        upwards_push(u, u->a->bonds.at[i].parent);
     for (size_t i = sort_first(u->needs, u->p->n_needs, it, it->child >= id);
          i < u->p->n_needs && u->needs[i].child == id; i++)
         upwards_push(u, u->needs[i].parent);
@@ -157,9 +158,10 @@ static int check_goer(const struct anneal *a, const struct plan *p, const struct
     for (uint32_t k = 0; k < n; k++)
         if (keeps(a, p, children[k], c->noderole))
             return goes(e, c->noderole, children[k]);
-    for (uint32_t l = a->noderoles.at[c->noderole].sleeping; l; l = a->late.at[l].next_of_parent)
-        if (keeps(a, p, a->late.at[l].child, c->noderole))
-            return goes(e, c->noderole, a->late.at[l].child);
+    for (uint32_t i = a->noderoles.at[c->noderole].bonds_down[BOND_SLEEPS]; i;
+         i = a->bonds.at[i].next_down)
+        if (keeps(a, p, a->bonds.at[i].child, c->noderole))
+            return goes(e, c->noderole, a->bonds.at[i].child);
     return 0;
 }
 
@@ -259,7 +261,7 @@ static int check_change(const struct anneal *a, const struct plan *p, uint32_t i
                                         : nr->n_tasks == 0 && !(c->what & PLAN_C_REMOVE);
     uint32_t n;
     (void)graph_in(&a->need, c->noderole, &n);
-    if (empty && (nr->late || n + c->n_gains > c->n_losses))
+    if (empty && (nr->bonds_up[BOND_SLEEPS] || n + c->n_gains > c->n_losses))
         return err_set(e, ERR_INVALID, "plan: noderole %u would have parents, but no tasks",
                        c->noderole);
     return c->what & PLAN_C_PARENTS ? check_parents(a, p, c, e) : 0;
@@ -400,9 +402,13 @@ struct change_past *change_begin(struct anneal *a, const struct plan *p, uint32_
     struct change_past *past = look_back(a, p);
     for (uint32_t i = 0; i < p->n_changes; i++) {
         const struct plan_change *c = &p->changes[i];
-        for (uint32_t k = 0; k < c->n_losses; k++)
-            if (!late_drop(a, c->losses[k], c->noderole))
-                gate_unlink(a, c->losses[k], c->noderole);
+        for (uint32_t k = 0; k < c->n_losses; k++) {
+            if (late_drop(a, c->losses[k], c->noderole))
+                continue;
+            if (!(c->what & PLAN_C_REMOVE))
+                leave_lost(a, c->losses[k], c->noderole);
+            gate_unlink(a, c->losses[k], c->noderole);
+        }
     }
     for (uint32_t i = 0; i < p->n_changes; i++) {
         const struct plan_change *c = &p->changes[i];
@@ -433,8 +439,10 @@ struct change_past *change_begin(struct anneal *a, const struct plan *p, uint32_
         bool goes = c->what & PLAN_C_REMOVE;
         bool stays = nr->target == TARGET_RUNNING && in_service[i] == nr->generation;
         change_retire_tasks(a, c->noderole);
-        if (goes)
+        if (goes) {
             tolerance_join(a, c->noderole, 0); /* who goes is no part of what is wanted */
+            leave_done(a, c->noderole);
+        }
         nr->generation++;
         nr->reason = goes ? REASON_REMOVED : c->reason ? c->reason : REASON_CATALOG;
         nr->mode = stays && c->n_tasks ? MODE_REFRESH : 0;
@@ -516,6 +524,20 @@ static void change_gains(struct anneal *a, const struct plan_change *c)
         late_add(a, c->gains[k], c->noderole);
 }
 
+/* Whoever loses a parent and gets a new one by the same plan is not to be without both. */
+void change_await(struct anneal *a, const struct plan *p)
+{
+    for (uint32_t i = 0; i < p->n_changes; i++) {
+        const struct plan_change *c = &p->changes[i];
+        uint32_t bond = a->noderoles.at[c->noderole].bonds_up[BOND_SLEEPS], next;
+        for (; c->n_losses > 0 && !(c->what & PLAN_C_REMOVE) && bond; bond = next) {
+            next = a->bonds.at[bond].next_up;
+            if (a->bonds.at[bond].parent >= p->base_noderole)
+                late_await(a, a->bonds.at[bond].parent, c->noderole);
+        }
+    }
+}
+
 /* A run that corrects has not begun when it gets its new parents: it waits for them. */
 static void change_one(struct anneal *a, const struct plan *p, const struct plan_change *c,
                        const struct change_past *past)
@@ -585,6 +607,8 @@ void change_vanish(struct anneal *a, uint32_t id)
     for (const uint32_t *parents; (parents = graph_in(&a->need, id, &n)), n > 0;)
         gate_unlink(a, parents[n - 1], id);
     late_vanish(a, id);
+    leave_done(a, id);
+    (void)leave_now(a, id);
     a->ops.at[op].gone += nr->n_tasks;
     change_retire_tasks(a, id);
     operation_touch(a, op);
@@ -617,5 +641,6 @@ int change_abandon(struct anneal *a, uint32_t id, struct err *e)
         task_go(a, t, TASKEV_SKIP, REASON_ABANDONED);
         task_unfail_cone(a, t);
     }
+    (void)leave_now(a, id);
     return 0;
 }

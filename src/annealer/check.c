@@ -143,8 +143,14 @@ static int check_noderole(const struct anneal *a, uint32_t id, struct err *e)
         return broken(e, 4, "counters of a noderole", id);
     if (planned && !(nr->mode & MODE_PLANNED))
         return broken(e, 4, "a rule of one run outlives it", id);
-    uint32_t gate, halted;
+    uint32_t gate, halted, awaits = 0;
     gate_count(a, id, &gate, &halted);
+    for (uint32_t i = nr->bonds_up[BOND_SLEEPS]; i; i = a->bonds.at[i].next_up)
+        awaits += a->bonds.at[i].awaited;
+    if (nr->awaits != awaits)
+        return broken(e, 5, "what its next run awaits is counted wrong", id);
+    if (nr->target == TARGET_ABSENT && nr->bonds_up[BOND_LEAVES])
+        return broken(e, 16, "it goes, and has not let go of another", id);
     if (nr->complete != (passed == nr->n_tasks) || nr->gate != gate || nr->halted != halted)
         return broken(e, 5, "what it needs is counted wrong", id);
     if (noderole_in_service(nr->state, nr->target) && out > 0)

@@ -52,6 +52,21 @@ static void why_waits(const struct anneal *a, uint32_t t, struct list *l)
     }
 }
 
+/* Those that its noderole waits for and does not need: who still uses it, what takes its place, and
+ * what it awaits before it lets go of others. */
+static void why_bound(const struct anneal *a, uint32_t id, struct list *l)
+{
+    const struct noderole *nr = &a->noderoles.at[id];
+    bool goes = nr->target == TARGET_ABSENT;
+    for (uint32_t i = goes ? nr->bonds_down[BOND_LEAVES] : 0; i; i = a->bonds.at[i].next_down)
+        say(l, a->bonds.at[i].awaited ? WHY_SUCCESSOR : WHY_USED, ROWS_NODEROLE,
+            a->bonds.at[i].child, nr->op);
+    for (uint32_t i = nr->awaits && !goes ? nr->bonds_up[BOND_SLEEPS] : 0; i;
+         i = a->bonds.at[i].next_up)
+        if (a->bonds.at[i].awaited)
+            say(l, WHY_SUCCESSOR, ROWS_NODEROLE, a->bonds.at[i].parent, 0);
+}
+
 static void why_pending(const struct anneal *a, uint32_t t, struct list *l)
 {
     uint32_t n;
@@ -66,6 +81,7 @@ static void why_pending(const struct anneal *a, uint32_t t, struct list *l)
     if (!gate_shuts(a, t))
         return;
     bool goes = a->noderoles.at[a->tasks[t].noderole].target == TARGET_ABSENT;
+    why_bound(a, a->tasks[t].noderole, l);
     const uint32_t *others = gate_waits_for(a, a->tasks[t].noderole, &n);
     for (uint32_t i = 0; i < n; i++)
         if (goes || gate_holds(&a->noderoles.at[others[i]]) ||
@@ -195,6 +211,7 @@ size_t anneal_why_noderole(const struct anneal *a, uint32_t id, struct why *ret,
         const uint32_t *children = graph_out(&a->need, id, &n);
         for (uint32_t i = 0; i < n; i++)
             say(&l, WHY_NEEDED, ROWS_NODEROLE, children[i], a->noderoles.at[children[i]].state);
+        why_bound(a, id, &l);
     }
     /* Its own first unfinished tasks: those that nothing of the noderole itself stands before. */
     for (uint32_t i = 0; i < nr->n_tasks && l.n < max; i++) {

@@ -163,6 +163,21 @@ static int check_needs(const struct anneal *a, const struct plan *p, struct err 
     return 0;
 }
 
+static int check_waits(const struct anneal *a, const struct plan *p, struct err *e)
+{
+    for (uint32_t i = 0; i < p->n_waits; i++) {
+        uint32_t goer = p->waits[i].goer, holder = p->waits[i].holder;
+        const struct plan_change *c = plan_change_find(p, goer);
+        if (!c || !(c->what & PLAN_C_REMOVE))
+            return err_set(e, ERR_INVALID, "plan: noderole %u waits, and does not go", goer);
+        if (goer == holder ||
+            (holder < p->base_noderole ? !noderole_exists(a, holder)
+                                       : holder - p->base_noderole >= p->n_noderoles))
+            return err_set(e, ERR_INVALID, "plan: noderole %u waits for nobody", goer);
+    }
+    return 0;
+}
+
 /* Are tasks listed after what they wait for, and noderoles after their parents?  Planners write
  * them so, and then nothing can go round in a circle. */
 static bool listed_in_order(const struct plan *p)
@@ -354,8 +369,8 @@ int anneal_plan_check(const struct anneal *a, const struct plan *p, struct err *
         (p->n_pools > 0 && p->base_pool != a->pools.n))
         return err_set(e, ERR_CONFLICT, "plan: its ids are not the next ones");
     if ((r = check_noderoles(a, p, &next_task, e)) < 0 || (r = check_needs(a, p, e)) < 0 ||
-        (r = change_check(a, p, &next_task, e)) < 0 || (r = check_tasks(a, p, e)) < 0 ||
-        (r = check_order(p, e)) < 0)
+        (r = change_check(a, p, &next_task, e)) < 0 || (r = check_waits(a, p, e)) < 0 ||
+        (r = check_tasks(a, p, e)) < 0 || (r = check_order(p, e)) < 0)
         return r;
     if (next_task != p->n_tasks)
         return err_set(e, ERR_INVALID, "plan: %u tasks belong to no noderole",
@@ -384,6 +399,8 @@ int extend_apply(struct anneal *a, const struct event *ev, struct err *e)
     free(past);
     for (uint32_t i = 0; i < p->n_needs; i++)
         late_add(a, p->needs[i].parent, p->needs[i].child);
+    change_await(a, p);
+    leave_plan(a, p, ev->op);
     for (uint32_t i = 0; i < p->n_noderoles; i++)
         noderole_derive_later(a, p->base_noderole + i);
     for (uint32_t i = p->n_tasks; i > 0; i--) /* the list is worked off from its end */

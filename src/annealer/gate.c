@@ -2,7 +2,9 @@
  *
  * Needs order by themselves: the first tasks of a noderole (those that wait for no other task of
  * it) have one more thing to wait for while its gate is shut: while a need-parent has tasks left;
- * or, for a noderole that is to go, while it has need-children.  That is counted once per
+ * or, for a noderole that is to go, while it has need-children or somebody who has not let go of it
+ * yet (leave.c).  A run that has not begun waits for parents that it gets in place of others, too
+ * (late.c).  That is counted once per
  * noderole, not per pair of tasks, so edges grow with needs, and the tasks of a parent may be
  * replaced without its children noticing.  A parent that is stopped keeps the gate of a child shut
  * that is to run, and is none of the business of one that stops with it: children stop first.  A
@@ -22,8 +24,10 @@ bool gate_shut(const struct anneal *a, uint32_t id)
     uint32_t n;
     if (nr->target == TARGET_ABSENT) {
         (void)graph_out(&a->need, id, &n);
-        return n > 0;
+        return n > 0 || nr->bonds_down[BOND_LEAVES];
     }
+    if (nr->awaits > 0 && !(nr->mode & MODE_BEGUN) && !(nr->flags & NODEROLE_F_PHASED))
+        return true;
     bool halts = nr->halted > 0 && nr->target == TARGET_RUNNING;
     return (nr->gate > 0 || halts) && !(nr->flags & NODEROLE_F_PHASED);
 }

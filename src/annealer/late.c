@@ -4,6 +4,9 @@
  * until that parent is ACTIVE for the first time; then it counts and the child is refreshed.  A
  * child that has not begun simply waits for one more parent, and one that is in service already
  * counts at once.
+ *
+ * A child that loses a parent by the plan that brings the new one awaits that: its next run begins
+ * when it has both news to take in, so that it is never without either (leave.c).
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -43,22 +46,6 @@ static void need_counts(struct anneal *a, uint32_t parent, uint32_t child)
     noderole_changed(a, child);
 }
 
-void late_sleep(struct anneal *a, uint32_t parent, uint32_t child)
-{
-    struct noderole *c = &a->noderoles.at[child], *p = &a->noderoles.at[parent];
-    uint32_t need = (uint32_t)a->late.n;
-    if (a->late_free) {
-        need = a->late_free;
-        a->late_free = a->late.at[need].next_of_child;
-    } else {
-        (void)vec_add(&a->late);
-    }
-    a->late.at[need] = (struct late_need){
-        .parent = parent, .child = child, .next_of_child = c->late, .next_of_parent = p->sleeping};
-    c->late = need;
-    p->sleeping = need;
-}
-
 void late_add(struct anneal *a, uint32_t parent, uint32_t child)
 {
     const struct noderole *c = &a->noderoles.at[child], *p = &a->noderoles.at[parent];
@@ -70,68 +57,73 @@ void late_add(struct anneal *a, uint32_t parent, uint32_t child)
     if (waits || c->target == TARGET_ABSENT || serves) {
         need_counts(a, parent, child);
     } else {
-        late_sleep(a, parent, child);
+        (void)bond_add(a, BOND_SLEEPS, parent, child);
         noderole_changed(a, child);
     }
 }
 
-static void late_forget(struct anneal *a, uint32_t need)
+/* The child's next run has one need less to wait for, or more. */
+static void awaits_one(struct anneal *a, uint32_t child, bool more)
 {
-    uint32_t *at = &a->noderoles.at[a->late.at[need].child].late;
-    while (*at != need)
-        at = &a->late.at[*at].next_of_child;
-    *at = a->late.at[need].next_of_child;
-    a->late.at[need] = (struct late_need){.next_of_child = a->late_free};
-    a->late_free = need;
+    bool shut = gate_shut(a, child);
+    a->noderoles.at[child].awaits += more ? 1 : UINT32_MAX;
+    gate_moved(a, child, shut);
+    gate_each_first(a, child, more ? task_join_failure : task_unfail);
+}
+
+void late_await(struct anneal *a, uint32_t parent, uint32_t child)
+{
+    uint32_t id = bond_find(a, BOND_SLEEPS, parent, child);
+    if (!id || a->bonds.at[id].awaited)
+        return;
+    a->bonds.at[id].awaited = true;
+    noderole_changed(a, child);
+    awaits_one(a, child, true);
+}
+
+static void late_forget(struct anneal *a, uint32_t id)
+{
+    const struct bond b = a->bonds.at[id];
+    bond_drop(a, BOND_SLEEPS, id);
+    noderole_changed(a, b.child);
+    if (b.awaited)
+        awaits_one(a, b.child, false);
 }
 
 bool late_sleeps(const struct anneal *a, uint32_t parent, uint32_t child)
 {
-    for (uint32_t i = a->noderoles.at[child].late; i; i = a->late.at[i].next_of_child)
-        if (a->late.at[i].parent == parent)
-            return true;
-    return false;
+    return bond_find(a, BOND_SLEEPS, parent, child) != 0;
 }
 
 bool late_drop(struct anneal *a, uint32_t parent, uint32_t child)
 {
-    for (uint32_t *at = &a->noderoles.at[parent].sleeping; *at;
-         at = &a->late.at[*at].next_of_parent)
-        if (a->late.at[*at].child == child) {
-            uint32_t need = *at;
-            *at = a->late.at[need].next_of_parent;
-            late_forget(a, need);
-            noderole_changed(a, child);
-            return true;
-        }
-    return false;
+    uint32_t id = bond_find(a, BOND_SLEEPS, parent, child);
+    if (id)
+        late_forget(a, id);
+    return id != 0;
 }
 
 void late_vanish(struct anneal *a, uint32_t id)
 {
-    while (a->noderoles.at[id].late)
-        (void)late_drop(a, a->late.at[a->noderoles.at[id].late].parent, id);
-    while (a->noderoles.at[id].sleeping)
-        (void)late_drop(a, id, a->late.at[a->noderoles.at[id].sleeping].child);
+    const struct noderole *nr = &a->noderoles.at[id];
+    while (nr->bonds_up[BOND_SLEEPS])
+        late_forget(a, nr->bonds_up[BOND_SLEEPS]);
+    while (nr->bonds_down[BOND_SLEEPS])
+        late_forget(a, nr->bonds_down[BOND_SLEEPS]);
 }
 
 /* In the order of ids, whatever the order in which the needs came. */
 void late_wake(struct anneal *a, uint32_t parent)
 {
     size_t base = a->walk.n;
-    uint32_t next;
-    if (!a->noderoles.at[parent].sleeping)
-        return;
-    for (uint32_t i = a->noderoles.at[parent].sleeping; i; i = next) {
-        next = a->late.at[i].next_of_parent;
-        vec_push(&a->walk, a->late.at[i].child);
-        late_forget(a, i);
-    }
-    a->noderoles.at[parent].sleeping = 0;
+    for (uint32_t i = a->noderoles.at[parent].bonds_down[BOND_SLEEPS]; i;
+         i = a->bonds.at[i].next_down)
+        vec_push(&a->walk, a->bonds.at[i].child);
     size_t end = a->walk.n;
     sort_u32(a->walk.at + base, end - base);
     for (size_t i = base; i < end; i++) {
         uint32_t child = a->walk.at[i], op = anneal_joins(a, child, parent);
+        (void)late_drop(a, parent, child);
         if (op)
             noderole_adopt(a, child, op);
         need_counts(a, parent, child);
@@ -140,15 +132,4 @@ void late_wake(struct anneal *a, uint32_t parent)
             vec_push(&a->fx->gained, child);
     }
     a->walk.n = base;
-}
-
-size_t late_parents(const struct anneal *a, uint32_t child, struct buf *ret)
-{
-    size_t n = 0, base = ret->len;
-    for (uint32_t i = a->noderoles.at[child].late; i; i = a->late.at[i].next_of_child, n++) {
-        uint32_t parent = a->late.at[i].parent | PARENT_SLEEPS;
-        buf_put(ret, &parent, sizeof parent);
-    }
-    sort_u32((void *)(ret->data + base), n);
-    return n;
 }

@@ -117,6 +117,7 @@ static void run_completed(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
     uint16_t mode = nr->mode;
+    bool shut = gate_shut(a, id);
     if (mode & MODE_BEGUN) {
         nr->run_count++;
         if (nr->flags & NODEROLE_F_DESTRUCTIVE)
@@ -125,11 +126,14 @@ static void run_completed(struct anneal *a, uint32_t id)
     if (mode & MODE_PLANNED)
         passive_run_over(a, id);
     nr->mode = mode & MODE_UNDO;
+    gate_moved(a, id, shut);
     if (nr->answered == OPERATION_STANDING)
         nr->answered = 0; /* it never ends: what failed before is another story */
     if (mode & MODE_AGAIN)
         ripple_refresh(a, id, mode & MODE_AGAIN_SAID ? REASON_DATA : REASON_RETURNED,
                        mode & MODE_AGAIN_FORCED);
+    else
+        leave_done(a, id); /* this run has seen none of those that it lost */
 }
 
 static void derive_one(struct anneal *a, uint32_t id)

@@ -77,6 +77,8 @@ static void die(struct anneal *a, uint32_t id)
         l = inside ? n->lives : a->lives.at[l].next; /* others were lost with it */
     }
     lose_all(a, id, REASON_NODE_DEAD);
+    for (uint32_t r = n->first_noderole; r; r = a->noderoles.at[r].next_on_node)
+        leave_died(a, r); /* it is out of service, and will not see what went meanwhile */
     nodes_changed(a, id);
 }
 
@@ -116,6 +118,7 @@ static void replaced(struct anneal *a, uint32_t id)
         struct noderole *nr = &a->noderoles.at[r];
         uint32_t first = nr->first_task;
         nr->incarnation++;
+        leave_died(a, r); /* this machine never used it */
         noderole_changed(a, r);
         for (uint32_t i = 0; i < nr->n_tasks; i++) {
             a->tasks[first + i].done_digest = 0;

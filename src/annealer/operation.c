@@ -341,16 +341,36 @@ static void give_back(struct anneal *a, uint32_t id)
             operation_reset_task(a, t);
 }
 
-static int resume(struct anneal *a, uint32_t op, uint32_t failures, struct err *e)
+/* What it removes waits for nobody who still uses it, nor for what takes its place. */
+static uint32_t leave_all_now(struct anneal *a, uint32_t op)
 {
+    const struct op *o = &a->ops.at[op];
+    uint32_t n = 0;
+    for (size_t i = 0; i < o->noderoles.n; i++) {
+        const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
+        if (nr->op == op && nr->target == TARGET_ABSENT)
+            n += leave_now(a, o->noderoles.at[i]);
+    }
+    return n;
+}
+
+static int resume(struct anneal *a, const struct event *ev, struct err *e)
+{
+    uint32_t op = ev->id;
     struct op *o = &a->ops.at[op];
-    if (op == OPERATION_STANDING || (!o->held && !rollout_op_stopped(a, op))) {
+    bool held = op != OPERATION_STANDING && (o->held || rollout_op_stopped(a, op));
+    uint32_t freed = ev->now ? leave_all_now(a, op) : 0;
+    if (freed > 0 && !held)
+        return 0;
+    if (!held && ev->now)
+        return err_set(e, ERR_CONFLICT, "nothing that operation %u removes waits for others", op);
+    if (!held) {
         err_set(e, ERR_CONFLICT, "operation %u is not held", op);
         return err_hint(e, "only one that was cancelled before its end, or a roll-out of which "
                            "stopped, can be resumed");
     }
-    if (failures)
-        o->failures = failures;
+    if (ev->n)
+        o->failures = ev->n;
     rollout_resume(a, op);
     lift(a, op);
     for (size_t i = 0; i < o->noderoles.n; i++) {
@@ -565,7 +585,7 @@ int operation_event(struct anneal *a, const struct event *ev, struct err *e)
     if (ev->kind == EVENT_CANCEL)
         return cancel(a, ev->id, ev->flag, e);
     if (ev->kind == EVENT_RESUME)
-        return resume(a, ev->id, ev->n, e);
+        return resume(a, ev, e);
     return retry_operation(a, ev->id, e);
 }
 

@@ -11,9 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct loaded_bond {
+    uint32_t parent, child; /* the parent with its marks */
+};
 struct loader {
     VEC(uint32_t) need_first, need, order_first, order;
-    VEC(struct late_need) asleep;
+    VEC(struct loaded_bond) bonds;
     struct row_meta meta; /* id 0: none came */
 };
 
@@ -68,9 +71,8 @@ static int load_noderole(struct anneal *a, const struct row_noderole *r, struct 
     for (size_t i = 0; i < r->parents.n; i += sizeof(uint32_t)) {
         uint32_t parent;
         memcpy(&parent, r->parents.s + i, sizeof parent);
-        if (parent & PARENT_SLEEPS)
-            vec_push(&a->loader->asleep,
-                     ((struct late_need){parent & ~PARENT_SLEEPS, r->id, 0, 0}));
+        if (parent & PARENT_MARKS)
+            vec_push(&a->loader->bonds, ((struct loaded_bond){parent, r->id}));
         else
             vec_push(&a->loader->need, parent);
     }
@@ -305,11 +307,17 @@ static int build_graphs(struct anneal *a, struct err *e)
     for (size_t i = 0; i < l->need.n; i++)
         if (!noderole_exists(a, l->need.at[i]))
             return corrupt(e, "noderole", l->need.at[i], "is named as a parent but missing");
-    for (size_t i = 0; i < l->asleep.n; i++) {
-        uint32_t parent = l->asleep.at[i].parent;
+    for (size_t i = 0; i < l->bonds.n; i++) {
+        uint32_t marks = l->bonds.at[i].parent & PARENT_MARKS;
+        uint32_t parent = l->bonds.at[i].parent & ~PARENT_MARKS, child = l->bonds.at[i].child;
+        bool sleeps = marks & PARENT_SLEEPS;
         if (!noderole_exists(a, parent))
             return corrupt(e, "noderole", parent, "is named as a parent but missing");
-        late_sleep(a, parent, l->asleep.at[i].child);
+        if (sleeps == (bool)(marks & PARENT_LEAVES))
+            return corrupt(e, "noderole", child, "has a parent that both sleeps and leaves");
+        uint32_t bond = bond_add(a, sleeps ? BOND_SLEEPS : BOND_LEAVES, parent, child);
+        a->bonds.at[bond].awaited = marks & PARENT_AWAITED;
+        a->noderoles.at[child].awaits += sleeps && (marks & PARENT_AWAITED);
     }
     for (size_t i = 0; i < l->order.n; i++)
         if (!task_exists(a, l->order.at[i]))
@@ -418,7 +426,7 @@ static void loader_free(struct anneal *a)
     vec_done(&a->loader->need);
     vec_done(&a->loader->order_first);
     vec_done(&a->loader->order);
-    vec_done(&a->loader->asleep);
+    vec_done(&a->loader->bonds);
     free(a->loader);
     a->loader = NULL;
 }

@@ -103,7 +103,9 @@ void ripple_rewind(struct anneal *a, uint32_t id, enum reason why)
         noderole_adopt(a, id, OPERATION_STANDING);
     nr->generation++;
     nr->reason = (uint8_t)why;
+    bool shut = gate_shut(a, id);
     nr->mode &= MODE_KEPT;
+    gate_moved(a, id, shut); /* a run that has not begun may have to await a parent */
     for (uint32_t i = 0; i < nr->n_tasks; i++) {
         uint32_t t = nr->first_task + i;
         enum task_state s = a->task_state[t];

@@ -15,13 +15,14 @@ static struct str blob_of(struct anneal *a, const uint32_t *ids, uint32_t n)
     return buf_str(&a->row_mem);
 }
 
-/* Parents that count in the order of the graph, then those that sleep. */
+/* Parents that count in the order of the graph, then those that sleep, then those that go. */
 static struct str parents_blob(struct anneal *a, uint32_t id)
 {
     uint32_t n;
     const uint32_t *parents = graph_in(&a->need, id, &n);
     (void)blob_of(a, parents, n);
-    (void)late_parents(a, id, &a->row_mem);
+    for (int kind = 0; kind < BOND_KIND_COUNT; kind++)
+        (void)bond_parents(a, (enum bond_kind)kind, id, &a->row_mem);
     return buf_str(&a->row_mem);
 }
 

@@ -237,6 +237,19 @@ static void fail_with(struct anneal *a, uint32_t t)
     vec_push(&a->walk, t);
 }
 
+/* What its noderole keeps waiting though it is no need of theirs: who goes and is used by it, and
+ * whose next run awaits it. */
+static void each_bound(struct anneal *a, uint32_t id, void (*fn)(struct anneal *a, uint32_t t))
+{
+    const struct noderole *nr = &a->noderoles.at[id];
+    for (uint32_t i = nr->bonds_up[BOND_LEAVES]; i; i = a->bonds.at[i].next_up)
+        if (a->noderoles.at[a->bonds.at[i].parent].target == TARGET_ABSENT)
+            gate_each_first(a, a->bonds.at[i].parent, fn);
+    for (uint32_t i = nr->bonds_down[BOND_SLEEPS]; i; i = a->bonds.at[i].next_down)
+        if (a->bonds.at[i].awaited && gate_shut(a, a->bonds.at[i].child))
+            gate_each_first(a, a->bonds.at[i].child, fn);
+}
+
 /* Calls fn for what waits for a task: along order edges, and the first tasks of the noderoles whose
  * gates its own can open; each noderole's once per epoch. */
 static void each_waiting(struct anneal *a, uint32_t t, uint32_t epoch,
@@ -259,6 +272,7 @@ static void each_waiting(struct anneal *a, uint32_t t, uint32_t epoch,
             gate_between(a, others[i], a->tasks[t].noderole))
             gate_each_first(a, others[i], fn);
     }
+    each_bound(a, a->tasks[t].noderole, fn);
 }
 
 bool task_cancel(struct anneal *a, uint32_t t, enum reason why)
@@ -302,6 +316,27 @@ void task_fail_cone(struct anneal *a, uint32_t t)
         each_waiting(a, a->walk.at[--a->walk.n], epoch, fail_with);
 }
 
+static bool has_failed(const struct noderole *nr)
+{
+    return nr->failed > 0 || nr->dep_failed > 0;
+}
+
+/* Has one failed that it waits for without needing it? */
+static bool bound_failed(const struct anneal *a, uint32_t id)
+{
+    const struct noderole *nr = &a->noderoles.at[id];
+    if (nr->target == TARGET_ABSENT) {
+        for (uint32_t i = nr->bonds_down[BOND_LEAVES]; i; i = a->bonds.at[i].next_down)
+            if (has_failed(&a->noderoles.at[a->bonds.at[i].child]))
+                return true;
+        return false;
+    }
+    for (uint32_t i = nr->awaits ? nr->bonds_up[BOND_SLEEPS] : 0; i; i = a->bonds.at[i].next_up)
+        if (a->bonds.at[i].awaited && has_failed(&a->noderoles.at[a->bonds.at[i].parent]))
+            return true;
+    return false;
+}
+
 bool task_dep_failed(const struct anneal *a, uint32_t t)
 {
     uint32_t n;
@@ -314,10 +349,10 @@ bool task_dep_failed(const struct anneal *a, uint32_t t)
         return false;
     const uint32_t *others = gate_waits_for(a, a->tasks[t].noderole, &n);
     for (uint32_t i = 0; i < n; i++)
-        if ((a->noderoles.at[others[i]].failed > 0 || a->noderoles.at[others[i]].dep_failed > 0) &&
+        if (has_failed(&a->noderoles.at[others[i]]) &&
             gate_between(a, others[i], a->tasks[t].noderole))
             return true;
-    return false;
+    return bound_failed(a, a->tasks[t].noderole);
 }
 
 /* What hangs on a task that has failed for good fails with it, as if it had been there before. */

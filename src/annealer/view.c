@@ -234,14 +234,28 @@ static uint32_t edges_list(const struct anneal *a, uint32_t nr, bool parents, ui
     const uint32_t *count = parents ? graph_in(&a->need, nr, &n) : graph_out(&a->need, nr, &n);
     for (uint32_t i = 0; i < n && i < room; i++)
         ret_ids[i] = count[i];
-    for (uint32_t l = parents ? a->noderoles.at[nr].late : a->noderoles.at[nr].sleeping; l;
-         l = next, n++) {
-        const struct late_need *need = &a->late.at[l];
-        next = parents ? need->next_of_child : need->next_of_parent;
+    for (uint32_t i = parents ? a->noderoles.at[nr].bonds_up[BOND_SLEEPS]
+                              : a->noderoles.at[nr].bonds_down[BOND_SLEEPS];
+         i; i = next, n++) {
+        const struct bond *b = &a->bonds.at[i];
+        next = parents ? b->next_up : b->next_down;
         if (n < room)
-            ret_ids[n] = parents ? need->parent : need->child;
+            ret_ids[n] = parents ? b->parent : b->child;
     }
     return n;
+}
+
+bool anneal_leaves(const struct anneal *a, uint32_t goer, uint32_t holder, bool *ret_successor)
+{
+    uint32_t bond = noderole_exists(a, holder) ? bond_find(a, BOND_LEAVES, goer, holder) : 0;
+    *ret_successor = bond && a->bonds.at[bond].awaited;
+    return bond != 0;
+}
+
+bool anneal_awaits(const struct anneal *a, uint32_t child, uint32_t parent)
+{
+    uint32_t bond = noderole_exists(a, child) ? bond_find(a, BOND_SLEEPS, parent, child) : 0;
+    return bond && a->bonds.at[bond].awaited;
 }
 
 uint32_t anneal_needs(const struct anneal *a, uint32_t nr, uint32_t *ret_ids, uint32_t room)

@@ -134,12 +134,12 @@ int cmd_operation_retry(struct cli *c, struct err *e)
 
 int cmd_operation_resume(struct cli *c, struct err *e)
 {
-    struct value *body = NULL;
-    if (cli_has(c, "failures")) {
-        body = value_map(&c->mem);
+    struct value *body = value_map(&c->mem);
+    if (cli_has(c, "failures"))
         value_put_int(&c->mem, body, "failures", (int64_t)cli_number(c, "failures", 0));
-    }
-    return operation_post(c, "resume", body, "goes on", e);
+    if (cli_has(c, "now"))
+        value_put_bool(&c->mem, body, "now", true);
+    return operation_post(c, "resume", body->n ? body : NULL, "goes on", e);
 }
 
 int cmd_operation_history(struct cli *c, struct err *e)

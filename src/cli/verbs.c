@@ -370,13 +370,15 @@ const struct cli_verb cli_verbs[] = {
     {"operation", "retry", "run what failed or was cancelled again", cmd_operation_retry, W,
      .routes = "POST /v1/operations/{id}/retry",
      .args = {A_OP}},
-    {"operation", "resume", "go on with a cancelled operation, or a roll-out that stopped",
+    {"operation", "resume", "go on with what was cancelled, stopped, or waits to leave",
      cmd_operation_resume, W,
      .routes = "POST /v1/operations/{id}/resume",
      .args = {A_OP},
-     .opts = OPTS(OPT("failures", "N", KIND_NUMBER, "members that may fail from now on")),
+     .opts = OPTS(OPT("failures", "N", KIND_NUMBER, "members that may fail from now on"),
+                  FLAG("now", 0, "do not wait for those who still use what is removed")),
      .about = "A roll-out stops when more of its members have failed than may; what failed so "
-              "far is forgiven then, and the rest goes on."},
+              "far is forgiven then, and the rest goes on. A removal waits for those who still "
+              "use what goes, and for what takes its place; with --now it does not."},
     {"operation", "history", "list what ran in an operation, as it started", cmd_operation_history,
      S,
      .routes = "GET /v1/operations/{id}/history",

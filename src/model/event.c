@@ -81,6 +81,8 @@ void event_write(struct buf *b, const struct event *ev)
         put_num(&w, "budget", ev->n);
     if ((f & EVF_RETURNED) && ev->returned)
         put_num(&w, "returned", 1);
+    if ((f & EVF_NOW) && ev->now)
+        put_num(&w, "now", 1);
     if (f & EVF_OP)
         put_num(&w, "op", ev->op);
     if (f & EVF_IDS) {
@@ -163,6 +165,7 @@ int event_parse(struct arena *a, struct str json, struct event *ev, struct err *
     GET(EVF_PHASE, phase, "phase", UINT8_MAX, false)
     GET(EVF_LAST, last, "last", 1, false)
     GET(EVF_RETURNED, returned, "returned", 1, false)
+    GET(EVF_NOW, now, "now", 1, false)
     GET(EVF_BUDGET, n, "budget", UINT32_MAX, false)
     GET(EVF_OP, op, "op", UINT32_MAX, true)
 #undef GET

@@ -34,6 +34,7 @@ enum event_field {
     EVF_SETTINGS = 1u << 14,
     EVF_RETURNED = 1u << 15, /* by what a run returned, not by a person's word */
     EVF_BUDGET = 1u << 16,   /* n: members of each roll-out that may fail, + 1; 0: as it was */
+    EVF_NOW = 1u << 17,      /* what goes waits for nobody any longer */
 };
 
 /*    kind            name               fields                    subject; flag; extra; a; b; n;
@@ -64,7 +65,7 @@ enum event_field {
     X(RETRY_NODEROLE, "noderole.retry", EVF_ID)                                                    \
     X(RETRY_OPERATION, "operation.retry", EVF_ID)                                                  \
     X(CANCEL, "operation.cancel", EVF_ID | EVF_FLAG) /* abort */                                   \
-    X(RESUME, "operation.resume", EVF_ID | EVF_BUDGET)                                             \
+    X(RESUME, "operation.resume", EVF_ID | EVF_BUDGET | EVF_NOW)                                   \
     X(POKE, "task.poke", EVF_ID)                                                                   \
     X(RESOLVE, "task.resolve", EVF_ID | EVF_FLAG) /* done, failed, again */                        \
     X(ABANDON, "noderole.abandon", EVF_ID)        /* of a removal: what is left is not done */     \
@@ -103,7 +104,7 @@ struct event {
     uint32_t id, attempt, n, op;
     uint8_t flag;
     uint8_t phase; /* enum phase (model/taskmsg.h) */
-    bool last, returned;
+    bool last, returned, now;
     uint32_t extra;
     int32_t exit_code;
     uint64_t a, b, ms;

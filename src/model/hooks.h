@@ -20,7 +20,8 @@
     X(REMOVED, "on_removed") /* its noderole is gone */                                            \
     X(NODE_CREATE, "on_node_create")                                                               \
     X(NODE_CHANGE, "on_node_change") /* a list as the others, or {fields: [...], do: [...]} */     \
-    X(NODE_DELETE, "on_node_delete")
+    X(NODE_DELETE, "on_node_delete")                                                               \
+    X(LEAVING, "on_leaving") /* a plan is about to remove it; what it enqueues comes first */
 enum hook_event {
 #define X(id, name) HOOK_ON_##id,
     HOOK_EVENTS(X)

@@ -62,6 +62,8 @@ void plan_rebase(struct plan *p, uint32_t base_def, uint32_t base_noderole, uint
         all_moved(p->spans[i].pools, p->spans[i].n_pools, base_pool);
     for (uint32_t i = 0; i < p->n_needs; i++)
         p->needs[i].parent = moved(p->needs[i].parent, base_noderole);
+    for (uint32_t i = 0; i < p->n_waits; i++)
+        p->waits[i].holder = moved(p->waits[i].holder, base_noderole);
     for (uint32_t i = 0; i < p->n_changes; i++) {
         all_moved(p->changes[i].defs, p->changes[i].n_defs, base_def);
         all_moved(p->changes[i].gains, p->changes[i].n_gains, base_noderole);

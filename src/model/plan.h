@@ -93,6 +93,11 @@ struct plan_need {   /* a need edge to a noderole that lives already (cluster pe
     uint32_t child;  /* id */
     uint32_t parent; /* ref */
 };
+struct plan_wait {   /* who goes waits until another one has completed a run */
+    uint32_t goer;   /* id: the plan removes it */
+    uint32_t holder; /* ref: of this plan, which takes its place; or one that lives, and is run
+                        again to be told.  Those of one holder stand together */
+};
 enum {                           /* plan_change.what */
        PLAN_C_DATA = 1u << 0,    /* it is configured with other data */
        PLAN_C_DEFS = 1u << 1,    /* each of its tasks gets another definition, in place */
@@ -139,6 +144,8 @@ struct plan {
     uint32_t n_needs;
     struct plan_change *changes; /* by noderole, each once; their tasks come after the others */
     uint32_t n_changes;
+    struct plan_wait *waits;
+    uint32_t n_waits;
     uint32_t catalog; /* generation it was made from */
     /* Set by plan_rebase. */
     bool rebased;

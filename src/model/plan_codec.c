@@ -17,7 +17,7 @@
 #include "model/leb_i.h"
 #include "model/states.h"
 
-enum { PLAN_VERSION = 2 };
+enum { PLAN_VERSION = 3 };
 static const char plan_magic[4] = {'A', 'N', 'P', 'L'};
 
 /* --- writing --- */
@@ -146,6 +146,11 @@ void plan_encode(struct buf *b, const struct plan *p)
     leb_put(b, p->n_changes);
     for (uint32_t i = 0; i < p->n_changes; i++)
         put_change(b, &p->changes[i]);
+    leb_put(b, p->n_waits);
+    for (uint32_t i = 0; i < p->n_waits; i++) {
+        leb_put(b, p->waits[i].goer);
+        leb_put(b, p->waits[i].holder);
+    }
 }
 
 /* --- reading --- */
@@ -300,6 +305,7 @@ enum {
     GROUP_LEAST = 3,
     NEED_LEAST = 2,
     CHANGE_LEAST = 28,
+    WAIT_LEAST = 2,
 };
 
 static void take_plan(struct source *s, struct plan *p)
@@ -352,6 +358,12 @@ static void take_plan(struct source *s, struct plan *p)
     p->changes = arena_new(&p->mem, struct plan_change, p->n_changes);
     for (uint32_t i = 0; i < p->n_changes; i++)
         take_change(s, &p->changes[i]);
+    p->n_waits = take_count(s, WAIT_LEAST, "number of waits");
+    p->waits = arena_new(&p->mem, struct plan_wait, p->n_waits);
+    for (uint32_t i = 0; i < p->n_waits; i++) {
+        p->waits[i].goer = take_u32(s, "goer of a wait");
+        p->waits[i].holder = take_u32(s, "holder of a wait");
+    }
 }
 
 /* --- what must hold between the parts --- */
@@ -471,6 +483,10 @@ static const char *plan_wrong(const struct plan *p)
         if (!p->needs[i].child || p->needs[i].child & PLAN_NEW ||
             !ref_ok(noderoles, p->needs[i].parent))
             return "a need between none";
+    for (uint32_t i = 0; i < p->n_waits; i++)
+        if (!p->waits[i].goer || p->waits[i].goer & PLAN_NEW ||
+            !ref_ok(noderoles, p->waits[i].holder))
+            return "a wait for none";
     return NULL;
 }
 

@@ -486,6 +486,7 @@ int bind_expand(struct bind *b, struct plan *p)
         expand_converge(&x, expand_role(&x, role), role, i | PLAN_NEW, p->noderoles[i].first_task);
     }
     expand_changes_fill(&x, (uint32_t)n_tasks);
+    expand_successors(&x);
     weights(&x, (uint32_t)n_tasks);
     plan_seal(&x);
     expansion_done(&x);

@@ -9,6 +9,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner/expand_i.h"
 
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/sort.h"
+
 /* The steps that take a noderole of this role down, in order. */
 static const struct catalog_action *down_action(const struct catalog_role *role, int i)
 {
@@ -163,6 +168,64 @@ static const uint32_t *refs_placed(struct expansion *x, const uint32_t *refs, ui
     for (uint32_t i = 0; i < n; i++)
         vec_push(&x->refs, bind_ref_placed(x->b, refs[i]));
     return expand_refs(x);
+}
+
+/* --- who goes after whom has come --- */
+
+enum { SUCCESSORS_MOST = 4096 }; /* pairs of a role, each by each; beyond that each has one */
+
+struct giving_way { /* members of a cluster role that go */
+    uint32_t role, noderole;
+};
+
+static int by_role(const void *x, const void *y)
+{
+    const struct giving_way *p = x, *q = y;
+    if (p->role != q->role)
+        return p->role < q->role ? -1 : 1;
+    return (p->noderole > q->noderole) - (p->noderole < q->noderole);
+}
+
+static uint32_t goers_find(struct expansion *x, struct giving_way *ret)
+{
+    const struct bind *b = x->b;
+    uint32_t n = 0;
+    for (size_t i = 0; i < b->changes.n; i++) {
+        const struct bind_change *c = &b->changes.at[i];
+        if (c->removed && c->role != CATALOG_NONE &&
+            (b->cat->roles[c->role].flags & ROLE_F_CLUSTER))
+            ret[n++] = (struct giving_way){c->role, c->noderole};
+    }
+    if (n)
+        qsort(ret, n, sizeof *ret, by_role);
+    return n;
+}
+
+/* Members of a cluster role that go wait for those that come to be in service. */
+void expand_successors(struct expansion *x)
+{
+    struct bind *b = x->b;
+    struct plan *p = x->plan;
+    struct giving_way *goers = arena_new(&b->scratch, struct giving_way, b->changes.n);
+    uint32_t n_goers = goers_find(x, goers);
+    uint32_t *come = arena_new(&b->scratch, uint32_t, b->cat->n_roles);
+    uint32_t *nth = arena_new(&b->scratch, uint32_t, b->cat->n_roles);
+    VEC(struct plan_wait) waits = {0};
+    for (uint32_t i = 0; n_goers && i < p->n_noderoles; i++)
+        come[b->fresh.at[i].role]++;
+    for (uint32_t i = 0; n_goers && i < p->n_noderoles; i++) {
+        uint32_t role = b->fresh.at[b->order[i]].role;
+        size_t first = sort_first(goers, n_goers, it, it->role >= role);
+        uint32_t go = (uint32_t)(sort_first(goers, n_goers, it, it->role > role) - first);
+        bool each = (uint64_t)go * come[role] <= SUCCESSORS_MOST;
+        uint32_t k = each ? 0 : nth[role]++, step = each ? 1 : come[role];
+        for (bool more = go > 0; more; k += step, more = k < go)
+            vec_push(&waits, ((struct plan_wait){goers[first + k % go].noderole, i | PLAN_NEW}));
+    }
+    p->waits = arena_new(&p->mem, struct plan_wait, waits.n);
+    for (size_t i = 0; i < waits.n; i++)
+        p->waits[p->n_waits++] = waits.at[i];
+    vec_done(&waits);
 }
 
 void expand_changes_fill(struct expansion *x, uint32_t first_task)

@@ -56,5 +56,6 @@ void expand_converge(struct expansion *x, struct role_plan *rp, uint32_t role, u
 /* expand_change.c: what each change comes to, and how many tasks they bring; then those tasks. */
 uint64_t expand_changes_count(struct expansion *x);
 void expand_changes_fill(struct expansion *x, uint32_t first_task);
+void expand_successors(struct expansion *x); /* when noderoles and changes are there */
 
 #endif

@@ -189,8 +189,8 @@ struct phase_vertex {
 };
 struct phase_join {
     uint32_t service; /* PHASE_NIL: all machines that are made */
-    uint8_t kind; /* enum phase_kind; PHASE_JOIN: all that the service does in its turn */
-    bool before;  /* stands for all that these tasks wait for; else for these tasks */
+    uint8_t kind;     /* enum phase_kind; PHASE_JOIN: all that the service does in its turn */
+    bool before;      /* stands for all that these tasks wait for; else for these tasks */
 };
 struct phase_pool { /* nodes that may be at a service at a time */
     uint32_t service, size;

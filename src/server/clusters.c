@@ -7,7 +7,7 @@
 struct clusters {
     VEC(struct cluster) at; /* in order of deployments */
     struct u64map by_deployment;
-    uint32_t n; /* that there are */
+    uint32_t n;           /* that there are */
     VEC(char *) payloads; /* by node; NULL: nothing */
 };
 

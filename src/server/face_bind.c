@@ -171,6 +171,8 @@ int face_plan_apply(struct server *s, const struct server_call *c, struct plan *
     if (rc >= 0)
         rc = hook_before(s, HOOK_ON_COMMIT, plan, e);
     if (rc >= 0)
+        hook_waits(s, plan);
+    if (rc >= 0)
         rc = data_plan_digests(s, plan, w->deployment, w->head, e);
     if (rc >= 0 && w->kind)
         rc = face_operation_add(s, c, w->kind, w->title, w->class, ret_op, e);

@@ -75,7 +75,10 @@ int server_operation_resume(struct server *s, const struct server_call *c, struc
 {
     int64_t failures = value_as_int(value_get(c->body, "failures"), -1);
     return command(s, c, r, OPERATION,
-                   (struct event){.kind = EVENT_RESUME, .n = (uint32_t)(failures + 1)}, e);
+                   (struct event){.kind = EVENT_RESUME,
+                                  .n = (uint32_t)(failures + 1),
+                                  .now = value_as_bool(value_get(c->body, "now"), false)},
+                   e);
 }
 
 int server_noderole_retry(struct server *s, const struct server_call *c, struct server_reply *r,

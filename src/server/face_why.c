@@ -77,7 +77,8 @@ void why_follow(struct why_answer *w, enum row_table table, uint32_t id)
         for (size_t k = 0; k < n; k++) {
             (void)why_tell(w, &found[k]);
             if (found[k].rule == WHY_DEPENDS || found[k].rule == WHY_PARENT ||
-                found[k].rule == WHY_NEEDED)
+                found[k].rule == WHY_NEEDED || found[k].rule == WHY_USED ||
+                found[k].rule == WHY_SUCCESSOR)
                 ask_later(q, found[k].table, found[k].id, a.depth + 1);
         }
     }

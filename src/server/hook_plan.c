@@ -11,13 +11,15 @@
 #include "server/hooks_i.h"
 
 enum {
-    BEFORE = 1u << HOOK_ON_PROPOSED | 1u << HOOK_ON_BIND | 1u << HOOK_ON_COMMIT,
+    BEFORE = 1u << HOOK_ON_PROPOSED | 1u << HOOK_ON_BIND | 1u << HOOK_ON_COMMIT |
+             1u << HOOK_ON_LEAVING,
 };
 
 static void trial_end(struct hooks *h)
 {
     vec_clear(&h->trial.wants);
     vec_clear(&h->trial.runs);
+    vec_clear(&h->trial.waits);
     u64map_done(&h->trial.systems);
     h->trial.systems = (struct u64map){0};
     arena_reset(&h->trial.mem);
@@ -43,9 +45,28 @@ static struct str keep(struct arena *mem, struct str text)
     return (struct str){arena_strndup(mem, text.s, text.n), text.n};
 }
 
+static uint32_t want_target(struct server *s, const struct hook_want *w)
+{
+    struct hook_subject nobody = {0};
+    return w->noderole ? w->noderole : hook_target(s, &nobody, w->role, w->node);
+}
+
+/* Who goes has it run before, where it is bound. */
+static void want_run(struct server *s, enum hook_event event, uint32_t noderole,
+                     const struct hook_want *w)
+{
+    struct hook_trial *t = &s->hooks->trial;
+    uint32_t target = event == HOOK_ON_LEAVING ? want_target(s, w) : 0;
+    if (event != HOOK_ON_LEAVING)
+        vec_push(&t->runs, *w);
+    else if (target && target != noderole)
+        vec_push(&t->waits, ((struct plan_wait){noderole, target}));
+}
+
 /* What a hook wants for later; what it sets of its own noderole is seen by the next one. */
-static int want_all(struct server *s, const struct hook_subject *u, const struct hook_outcome *out,
-                    struct value *system, struct arena *mem, struct err *e)
+static int want_all(struct server *s, enum hook_event event, const struct hook_subject *u,
+                    const struct hook_outcome *out, struct value *system, struct arena *mem,
+                    struct err *e)
 {
     struct hook_trial *t = &s->hooks->trial;
     int rc = 0;
@@ -57,7 +78,7 @@ static int want_all(struct server *s, const struct hook_subject *u, const struct
         w.node = a->node.n ? keep(&t->mem, a->node) : str_of(arena_strdup(&t->mem, node));
         w.noderole = own ? u->noderole : 0;
         if (a->verb == HOOK_ENQUEUE) {
-            vec_push(&t->runs, w);
+            want_run(s, event, u->noderole, &w);
         } else if (a->verb == HOOK_SET || a->verb == HOOK_UNSET) {
             w.edit = (struct data_edit){keep(&t->mem, a->path),
                                         a->v ? value_copy(&t->mem, a->v) : NULL};
@@ -124,7 +145,7 @@ static int ask(struct server *s, enum hook_event event, struct asked *q, struct 
         if (rc >= 0)
             rc = hook_store_actions(s, &q->u, &out, false, e);
         if (rc >= 0)
-            rc = want_all(s, &q->u, &out, q->system, &s->hooks->trial.mem, e);
+            rc = want_all(s, event, &q->u, &out, q->system, &s->hooks->trial.mem, e);
         if (rc < 0)
             return broken(s, h, &q->u, e);
     }
@@ -173,15 +194,17 @@ static int ask_changed(struct server *s, const struct plan_change *c, struct err
     const struct inv_noderole *n = &s->inv.noderoles.at[c->noderole];
     struct arena *mem = &s->hooks->trial.mem;
     struct noderole_view v;
-    if (c->what & PLAN_C_REMOVE || !role || !(role->hook_events >> HOOK_ON_COMMIT & 1) ||
-        !anneal_noderole(s->engine, c->noderole, &v))
+    bool goes = c->what & PLAN_C_REMOVE;
+    enum hook_event event = goes ? HOOK_ON_LEAVING : HOOK_ON_COMMIT;
+    if (!role || !(role->hook_events >> event & 1) ||
+        !anneal_noderole(s->engine, c->noderole, &v) || (goes && v.target == TARGET_ABSENT))
         return 0;
     struct asked q = {
         .u = {.role = role, .noderole = c->noderole, .node = v.node, .deployment = n->deployment},
         .wall = n->wall,
         .user = c->what & PLAN_C_DATA ? arena_strndup(mem, c->user.s, c->user.n) : n->user,
         .system = value_copy(mem, view_json(mem, n->system))};
-    return ask(s, HOOK_ON_COMMIT, &q, e);
+    return ask(s, event, &q, e);
 }
 
 static int ask_plan(struct server *s, enum hook_event last, const struct plan *p, struct err *e)
@@ -213,6 +236,32 @@ int hook_before(struct server *s, enum hook_event event, const struct plan *plan
     return rc < 0 ? rc : 0;
 }
 
+static int by_holder(const void *x, const void *y)
+{
+    const struct plan_wait *p = x, *q = y;
+    if (p->holder != q->holder)
+        return p->holder < q->holder ? -1 : 1;
+    return (p->goer > q->goer) - (p->goer < q->goer);
+}
+
+void hook_waits(struct server *s, struct plan *plan)
+{
+    const struct hook_trial *t = &s->hooks->trial;
+    if (!t->waits.n)
+        return;
+    qsort(t->waits.at, t->waits.n, sizeof *t->waits.at, by_holder);
+    struct plan_wait *all = arena_new(&plan->mem, struct plan_wait, plan->n_waits + t->waits.n);
+    for (uint32_t i = 0; i < plan->n_waits; i++)
+        all[i] = plan->waits[i];
+    plan->waits = all;
+    for (size_t i = 0; i < t->waits.n; i++) {
+        const struct plan_change *c = plan_change_find(plan, t->waits.at[i].holder);
+        bool twice = i > 0 && by_holder(&t->waits.at[i - 1], &t->waits.at[i]) == 0;
+        if (!twice && !(c && (c->what & PLAN_C_REMOVE)))
+            all[plan->n_waits++] = t->waits.at[i];
+    }
+}
+
 int hook_before_node(struct server *s, const struct hook_guest *guest, const struct plan *plan,
                      struct err *e)
 {
@@ -230,12 +279,6 @@ const struct value *hook_planned_system(const struct server *s, uint32_t noderol
 }
 
 /* ---- afterwards ---- */
-
-static uint32_t want_target(struct server *s, const struct hook_want *w)
-{
-    struct hook_subject nobody = {0};
-    return w->noderole ? w->noderole : hook_target(s, &nobody, w->role, w->node);
-}
 
 static void want_failed(struct server *s, uint32_t noderole, const struct err *why)
 {

@@ -42,6 +42,8 @@ void hook_close(struct server *s);
  * on_commit. HOOK_ON_PROPOSED: as HOOK_ON_BIND, but nothing is kept: would it be refused?
  * ERR_REFUSED names role@node, the hook and its place; nothing has changed then. */
 int hook_before(struct server *s, enum hook_event event, const struct plan *plan, struct err *e);
+/* The same plan: what hooks of those who go have enqueued is run before they go (plan.waits). */
+void hook_waits(struct server *s, struct plan *plan);
 /* What hooks of the plan have set so far of the system data of one of its noderoles: NULL if none
  * has; until the plan is applied or dropped. */
 const struct value *hook_planned_system(const struct server *s, uint32_t noderole);

@@ -64,7 +64,8 @@ struct hook_trial { /* what hooks of a plan wanted, until it is applied */
     struct arena mem;
     VEC(struct hook_want) wants;
     VEC(struct hook_want) runs;
-    struct u64map systems; /* noderole -> its system data as they will be */
+    VEC(struct plan_wait) waits; /* who goes, and whom it has run before */
+    struct u64map systems;       /* noderole -> its system data as they will be */
     bool open;
 };
 struct hooks {

@@ -248,13 +248,63 @@ void sim_change_strike(struct sim *s)
     draft_apply(d);
 }
 
-/* One and all that need it, however far; or, now and then, without them, which is refused. */
+/* Those of the draft that go: all but children of the first that it is taken from. */
+static bool stays(const struct draft_change *d, uint32_t first, uint32_t id)
+{
+    uint32_t n;
+    const uint32_t *parents = anneal_parents(engine(d), id, &n);
+    for (uint32_t i = 0; id != first && i < n; i++)
+        if (parents[i] == first)
+            return true;
+    return false;
+}
+
+/* Who goes waits for somebody who is told first, whatever that one has to do with it. */
+static void told_draw(struct draft_change *d, uint32_t goer)
+{
+    struct plan *p = d->plan;
+    struct noderole_view v;
+    uint32_t holder = rng_from(&d->sim->chaos, 1, anneal_noderole_end(engine(d)) - 1);
+    if (!anneal_noderole(engine(d), holder, &v) || !v.node || v.target != TARGET_RUNNING ||
+        !plain_ancestors(d, holder))
+        return;
+    for (uint32_t i = 0; i < d->n; i++)
+        if (d->ids[i] == holder)
+            return;
+    p->waits = arena_new(&p->mem, struct plan_wait, 1);
+    p->waits[0] = (struct plan_wait){goer, holder};
+    p->n_waits = 1;
+}
+
+static void removal_draw(struct draft_change *d, uint32_t first, bool alone)
+{
+    qsort(d->ids, d->n, sizeof *d->ids, by_id);
+    for (uint32_t i = 0; i < d->n; i++) {
+        struct plan_change *c = &d->plan->changes[i];
+        *c = (struct plan_change){.noderole = d->ids[i], .user = str_of("")};
+        if (alone && stays(d, first, d->ids[i])) {
+            uint32_t *losses = arena_new(&d->plan->mem, uint32_t, 1);
+            losses[0] = first;
+            c->what = PLAN_C_PARENTS;
+            c->losses = losses;
+            c->n_losses = 1;
+            continue;
+        }
+        c->what = PLAN_C_REMOVE;
+        tasks_draw(d, c, 0);
+    }
+    if (d->n > 0 && rng_chance(&d->sim->chaos, 300))
+        told_draw(d, first);
+}
+
+/* One and all that need it, however far; or alone, taken from those who need it; or, now and then,
+ * without a word to them, which is refused. */
 void sim_change_remove(struct sim *s)
 {
     struct draft_change *d = draft_new(s);
-    bool cascade = rng_chance(&s->chaos, 900);
+    bool cascade = rng_chance(&s->chaos, 900), alone = rng_chance(&s->chaos, 500);
     if (any_noderole(d, false, false))
-        for (uint32_t i = 0; cascade && i < d->n; i++) {
+        for (uint32_t i = 0; cascade && i < (alone ? 1 : d->n); i++) {
             uint32_t n;
             const uint32_t *children = anneal_children(engine(d), d->ids[i], &n);
             for (uint32_t k = 0; k < n; k++) {
@@ -264,12 +314,7 @@ void sim_change_remove(struct sim *s)
                     id_add(d, children[k]);
             }
         }
-    qsort(d->ids, d->n, sizeof *d->ids, by_id);
-    for (uint32_t i = 0; i < d->n; i++) {
-        struct plan_change *c = &d->plan->changes[i];
-        *c = (struct plan_change){.noderole = d->ids[i], .what = PLAN_C_REMOVE, .user = str_of("")};
-        tasks_draw(d, c, 0);
-    }
+    removal_draw(d, d->ids[0], alone);
     draft_apply(d);
 }
 

@@ -343,10 +343,12 @@ static void care_for_operation(struct sim *s, uint32_t op)
         return;
     if (v.held && v.reason == REASON_STALLED && s->phase == PHASE_HEAL)
         make_room(s, op);
-    if (v.held || (v.reason == REASON_ROLLOUT && rng_chance(&s->chaos, 500)))
+    bool now = rng_chance(&s->chaos, 30);
+    if (v.held || now || (v.reason == REASON_ROLLOUT && rng_chance(&s->chaos, 500)))
         tell(s, (struct event){.kind = EVENT_RESUME,
                                .id = op,
-                               .n = rng_chance(&s->chaos, 300) ? rng_from(&s->chaos, 1, 4) : 0});
+                               .n = rng_chance(&s->chaos, 300) ? rng_from(&s->chaos, 1, 4) : 0,
+                               .now = now});
     else if (v.state == OPERATION_FAILED || v.counts[TASK_FAILED] > 0)
         tell(s, (struct event){.kind = EVENT_RETRY_OPERATION, .id = op});
 }

@@ -429,6 +429,7 @@ void sim_check_restored(struct sim *s)
         (void)note_service(s, id);
         sim_rollout_note(s, id);
     }
+    sim_leave_restored(s);
 }
 
 static void check_change(struct sim *s, const struct effects *fx, const struct change *c)
@@ -514,6 +515,7 @@ void sim_check_step(struct sim *s, const struct event *ev, const struct effects 
         check_start(s, fx, &fx->turns.at[i], false);
     for (size_t i = 0; i < fx->changes.n; i++)
         check_change(s, fx, &fx->changes.at[i]);
+    sim_leave_step(s, ev, fx);
     if (fx->stalled)
         s->report->stalls++;
     if (s->report->step % END_SAMPLE == 0)

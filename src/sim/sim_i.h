@@ -167,6 +167,18 @@ enum {
     SIM_BEGUN = 16,    /* a task of its run had started then */
 };
 
+enum { SIM_SEEN_MOST = 24 };
+struct sim_seen {
+    uint32_t ids[SIM_SEEN_MOST], n;
+};
+struct sim_sees { /* the parents that a noderole knows of (sim_leave.c) */
+    struct sim_seen run, serves;
+    uint32_t run_generation; /* of the run that began, 0: none has */
+    uint32_t served;         /* the generation that `serves` is of, at least */
+    uint32_t generation;     /* at the end of the last step */
+    bool freed;              /* a person said that it may go whoever sees it */
+};
+
 /* ---- the server ---- */
 enum { SIM_IMAGES_KEPT = 8 };
 struct sim_image { /* memory as it was when a group was closed */
@@ -246,6 +258,7 @@ struct sim {
     VEC(uint8_t) marks;                  /* by noderole: SIM_PEER, SIM_CROSSED */
     VEC(struct sim_seat) seats;          /* by noderole */
     VEC(struct sim_corrected) corrected; /* by the event that is applied */
+    VEC(struct sim_sees) sees;           /* by noderole */
     struct sim_desire desire;
     struct sim_step trace[SIM_TRACE_KEPT];
     struct sim_report *report;
@@ -434,6 +447,9 @@ void sim_correct_check(struct sim *s, const struct effects *fx);
 bool sim_rollout_orders(const struct sim *s, uint32_t task, uint32_t before);
 bool sim_rollout_within(const struct sim *s, uint32_t noderole); /* its failure may be */
 void sim_rollout_started(struct sim *s, uint32_t noderole);
+void sim_leave_look(struct sim *s, const struct event *ev); /* a person's word; before the step */
+void sim_leave_step(struct sim *s, const struct event *ev, const struct effects *fx);
+void sim_leave_restored(struct sim *s);
 void sim_rollout_note(struct sim *s, uint32_t noderole); /* after each step that changed it */
 
 /* sim_chaos.c */

@@ -253,6 +253,20 @@ static int by_noderole(const void *x, const void *y)
     return (p->noderole > q->noderole) - (p->noderole < q->noderole);
 }
 
+/* Who goes waits for those of its role that come with the plan. */
+static void successors_draw(struct revising *r)
+{
+    struct plan *p = r->plan;
+    p->waits = arena_new(&p->mem, struct plan_wait, p->n_noderoles * p->n_changes);
+    for (uint32_t i = 0; i < p->n_noderoles; i++)
+        for (uint32_t k = 0; k < p->n_changes; k++) {
+            uint32_t id = p->changes[k].noderole;
+            if ((p->changes[k].what & PLAN_C_REMOVE) &&
+                sim_place_role(r->sim->seats.at[id].place) == sim_place_role(r->places[i]))
+                p->waits[p->n_waits++] = (struct plan_wait){id, PLAN_NEW | i};
+        }
+}
+
 static void tasks_draw(struct revising *r)
 {
     struct plan *p = r->plan;
@@ -292,6 +306,7 @@ int sim_revise_plan(struct sim *s, uint32_t deployment, const struct pmap *now,
     arena_done(&r.mem);
     if (rc >= 0) {
         tasks_draw(&r);
+        successors_draw(&r);
         plan_rebase(p, anneal_def_end(a), anneal_noderole_end(a), anneal_task_end(a),
                     anneal_span_end(a), anneal_pool_end(a));
         rc = p->n_changes ? anneal_plan_check(a, p, e) : 0;

@@ -19,6 +19,7 @@ int sim_server_apply(struct sim *s, struct event *ev, const struct commit_note *
     struct err e;
     ev->at_ms = sim_engine_ms(s);
     sim_correct_look(s, ev);
+    sim_leave_look(s, ev);
     int r = commit_event(v->commit, ev, note, &fx, &e);
     sim_trace_event(s, ev, r);
     if (r < 0) {

@@ -154,6 +154,7 @@ void sim_world_free(struct sim *s)
     vec_done(&s->defs);
     vec_done(&s->tasks);
     vec_done(&s->marks);
+    vec_done(&s->sees);
     vec_done(&s->seats);
     vec_done(&s->corrected);
     vec_done(&s->agenda.heap);

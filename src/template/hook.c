@@ -41,6 +41,7 @@ static const unsigned event_verbs[HOOK_EVENT_COUNT] = {
     [HOOK_ON_NODE_CREATE] = DATA | HOOK_F_ENQUEUE,
     [HOOK_ON_NODE_CHANGE] = DATA | HOOK_F_ENQUEUE,
     [HOOK_ON_NODE_DELETE] = DATA | HOOK_F_ENQUEUE,
+    [HOOK_ON_LEAVING] = DATA | HOOK_F_ENQUEUE,
 };
 #undef DATA
 static const struct {

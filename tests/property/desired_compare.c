@@ -218,6 +218,19 @@ static bool need_counts(void *ctx, int child, int parent)
     return false;
 }
 
+static bool need_awaited(void *ctx, int child, int parent)
+{
+    return anneal_awaits(((struct run *)ctx)->r.a, (uint32_t)child, (uint32_t)parent);
+}
+
+static int leaving_waits(void *ctx, int goer, int holder)
+{
+    bool successor = false;
+    bool waits = anneal_leaves(((struct run *)ctx)->r.a, (uint32_t)goer, (uint32_t)holder,
+                               &successor);
+    return waits ? 1 + successor : 0;
+}
+
 struct naive_word run_word(void *ctx, int id)
 {
     struct run *x = ctx;
@@ -225,7 +238,9 @@ struct naive_word run_word(void *ctx, int id)
     bool there = anneal_noderole(x->r.a, (uint32_t)id, &v);
     return (struct naive_word){.exists = there,
                                .failed = there && v.state == NODEROLE_ERROR,
-                               .counts = need_counts};
+                               .counts = need_counts,
+                               .awaits = need_awaited,
+                               .waits_for = leaving_waits};
 }
 
 /* --- visible data --- */

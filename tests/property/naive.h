@@ -18,6 +18,7 @@ enum {
     SNAPSHOTS_MOST = 96,
     BEINGS_MOST = 320, /* noderoles, gone ones included */
     NEW_MOST = 64,     /* of one plan */
+    USERS_MOST = 64,
 };
 
 /* --- maps and snapshots (naive_desire.c) --- */
@@ -62,6 +63,12 @@ const char *naive_map_diff(struct arena *mem, const struct naive_map *old,
 struct naive_need {
     int parent; /* id */
     bool sleeps;
+    bool
+        awaited; /* it sleeps, and comes in place of one that was lost: no run before it is there */
+};
+struct naive_user { /* whoever a noderole that is to go waits for */
+    int id;
+    bool successor; /* it comes in its place, and only has to be in service */
 };
 struct being { /* a noderole */
     bool exists, leaving;
@@ -69,6 +76,8 @@ struct being { /* a noderole */
     const char *user, *wall, *system;
     struct naive_need needs[PARENTS_MOST];
     int n_needs;
+    struct naive_user users[USERS_MOST];
+    int n_users;
     /* what its runs will do, as the test wants it */
     bool fated, bad, bad_down;
     /* what its runs did (naive_state.c) */
@@ -77,7 +86,7 @@ struct being { /* a noderole */
     bool must_run;      /* no early cut-off */
     bool unsure;        /* it ran while we did not look: the engine's word counts */
     bool could_run;     /* all its parents were in service when work began */
-    bool in_service;    /* ACTIVE; nothing is STALE when all is quiet */
+    bool in_service;    /* ACTIVE; STALE when all is quiet is only who awaits a parent */
     const char *passed; /* inputs of its last success, "" for none */
 };
 struct naive {
@@ -157,7 +166,9 @@ void naive_raise(struct naive *v); /* cohorts above those of parents */
 /* The engine's word on one noderole, for those that ran unseen. */
 struct naive_word {
     bool exists, failed;
-    bool (*counts)(void *ctx, int child, int parent); /* does that need count already? */
+    bool (*counts)(void *ctx, int child, int parent);  /* does that need count already? */
+    bool (*awaits)(void *ctx, int child, int parent);  /* does its next run wait for that? */
+    int (*waits_for)(void *ctx, int goer, int holder); /* to let go: 1; to be in service: 2 */
 };
 typedef struct naive_word naive_word_f(void *ctx, int id);
 /* All runnable work is done or has failed. */

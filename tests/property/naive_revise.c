@@ -174,7 +174,17 @@ static void need_add(struct naive *v, int child, int parent)
     bool begun = c->in_service || c->failed;
     bool sleeps = begun && !c->leaving && !v->beings[parent].in_service;
     assert(c->n_needs < PARENTS_MOST);
-    c->needs[c->n_needs++] = (struct naive_need){parent, sleeps || v->open};
+    c->needs[c->n_needs++] = (struct naive_need){parent, sleeps || v->open, false};
+}
+
+static void use_add(struct naive *v, int goer, int user, bool successor)
+{
+    struct being *b = &v->beings[goer];
+    for (int i = 0; i < b->n_users; i++)
+        if (b->users[i].id == user)
+            return;
+    assert(b->n_users < USERS_MOST);
+    b->users[b->n_users++] = (struct naive_user){user, successor};
 }
 
 static void change_apply(struct naive *v, const struct naive_plan *p, const struct naive_change *c)
@@ -185,6 +195,8 @@ static void change_apply(struct naive *v, const struct naive_plan *p, const stru
         bool lost = false;
         for (int k = 0; k < c->n_losses; k++)
             lost |= c->losses[k] == b->needs[i].parent;
+        if (lost && !b->needs[i].sleeps && b->in_service && !c->removed)
+            use_add(v, b->needs[i].parent, c->id, false);
         if (!lost)
             b->needs[kept++] = b->needs[i];
     }
@@ -216,6 +228,20 @@ void naive_raise(struct naive *v)
     }
 }
 
+/* Whoever loses a parent and gets a new one has both before it runs; members of a cluster that go
+ * wait for those that come. */
+static void leave_in_order(struct naive *v, const struct naive_plan *p, int end)
+{
+    for (int i = 0; i < p->n_changes; i++) {
+        struct being *b = &v->beings[p->changes[i].id];
+        for (int k = 0; !b->leaving && p->changes[i].n_losses && k < b->n_needs; k++)
+            b->needs[k].awaited |= b->needs[k].sleeps && b->needs[k].parent >= end;
+        for (int k = 0; b->leaving && k < p->n_fresh; k++)
+            if (p->fresh[k].role == b->role && v->truth.roles[b->role].cluster)
+                use_add(v, p->changes[i].id, p->fresh[k].id, true);
+    }
+}
+
 void naive_apply(struct naive *v, struct naive_plan *p)
 {
     int end = v->end;
@@ -240,5 +266,6 @@ void naive_apply(struct naive *v, struct naive_plan *p)
         change_apply(v, p, &p->changes[i]);
     for (int i = 0; i < p->n_peers; i++)
         need_add(v, p->peers[i].child, ref_id(p, p->peers[i].parent));
+    leave_in_order(v, p, end);
     naive_raise(v);
 }

@@ -73,12 +73,43 @@ static bool wake(struct naive *v, int id)
     return any;
 }
 
+/* Whoever used it and has not run without it, and what comes in its place. */
+static bool is_used(const struct naive *v, int id)
+{
+    for (int i = 0; i < v->beings[id].n_users; i++) {
+        const struct being *u = &v->beings[v->beings[id].users[i].id];
+        if (u->exists && !u->leaving)
+            return true;
+    }
+    return false;
+}
+
+static void let_go(struct naive *v, int user, bool ran)
+{
+    for (int id = 1; id < v->end; id++) {
+        struct being *b = &v->beings[id];
+        int kept = 0;
+        for (int i = 0; i < b->n_users; i++)
+            if (b->users[i].id != user || (!ran && !b->users[i].successor))
+                b->users[kept++] = b->users[i];
+        b->n_users = kept;
+    }
+}
+
+static bool awaits(const struct being *b)
+{
+    bool any = false;
+    for (int i = 0; i < b->n_needs; i++)
+        any |= b->needs[i].sleeps && b->needs[i].awaited;
+    return any;
+}
+
 static bool settle_leaver(struct naive *v, int id)
 {
     struct being *b = &v->beings[id];
     const struct truth_role *r = &v->truth.roles[b->role];
     b->in_service = false;
-    if (b->failed || is_needed(v, id))
+    if (b->failed || is_needed(v, id) || is_used(v, id))
         return false;
     if (b->bad_down && r->stop + r->remove > 0) {
         b->failed = true;
@@ -97,6 +128,7 @@ static void run(struct naive *v, int id, const char *inputs, naive_word_f *word,
     b->in_service = !b->failed;
     if (b->failed)
         return;
+    let_go(v, id, true);
     b->passed = inputs;
     b->unsure = false;
 }
@@ -123,12 +155,16 @@ static bool settle_one(struct naive *v, int id, naive_word_f *word, void *ctx)
         b->rewound |= b->failed && !parents_in;
         return was_in;
     }
+    if (awaits(b))
+        return false; /* as it is, in service or not */
     const char *inputs = depends_on(v, id);
     bool same = *b->passed && !strcmp(b->passed, inputs) && !b->must_run;
     if (same && !b->unsure)
         b->in_service = true;
     else
         run(v, id, inputs, word, ctx);
+    if (b->in_service)
+        let_go(v, id, false);
     bool woken = b->in_service && wake(v, id);
     return woken || was_in != b->in_service || (!same && !b->failed) || b->failed;
 }
@@ -175,7 +211,15 @@ bool naive_catch_up(struct naive *v, naive_word_f *word, void *ctx, bool quiet)
         b->failed = w.failed;
         b->unsure = !b->leaving;
         for (int i = 0; i < b->n_needs; i++)
-            b->needs[i].sleeps = !w.counts(ctx, id, b->needs[i].parent);
+            b->needs[i] = (struct naive_need){.parent = b->needs[i].parent,
+                                              .sleeps = !w.counts(ctx, id, b->needs[i].parent),
+                                              .awaited = w.awaits(ctx, id, b->needs[i].parent)};
+        b->n_users = 0;
+        for (int u = 1; u < v->end && b->n_users < USERS_MOST; u++) {
+            int waits = w.waits_for(ctx, id, u);
+            if (waits)
+                b->users[b->n_users++] = (struct naive_user){u, waits == 2};
+        }
     }
     naive_raise(v);
     if (quiet)
@@ -206,5 +250,5 @@ const char *naive_state(const struct naive *v, int id)
         return "ERROR";
     if (b->leaving)
         return "REMOVING";
-    return b->in_service ? "ACTIVE" : "BLOCKED";
+    return !b->in_service ? "BLOCKED" : awaits(b) ? "STALE" : "ACTIVE";
 }

@@ -271,10 +271,11 @@ static void needs_change(void)
     c->losses = one(p, a);
     c->n_gains = c->n_losses = 1;
     is_int(apply(&r, p, 6), 0, "another parent, and the old one goes");
-    ok(gone(&r, a), "it is gone");
     is_text(rig_states(&r, "b c below"), "ACTIVE STALE ACTIVE", "nobody was lost with it");
     is_text(rig_started(&r), "c", "who has another parent runs again");
+    ok(!gone(&r, a), "meanwhile the old one stays");
     rig_ok(&r, "c");
+    ok(gone(&r, a), "then it is gone");
     rig_do(&r, EVENT_NODE_DEAD, 2);
     is_text(rig_states(&r, "c below"), "BLOCKED BLOCKED", "and depends on that one now");
     rig_done(&r);

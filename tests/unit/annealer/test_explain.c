@@ -225,6 +225,33 @@ static void its_turn(struct seen *seen)
     rig_done(&r);
 }
 
+/* One that stays loses it, and gets another in its place. */
+static void leaving(struct seen *seen)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    rig_plan(&r, RIG_OP, "a@1 b@2<a");
+    rig_all_ok(&r, "a b");
+    struct plan *p = rig_plan_new(&r, "c@3");
+    static const uint32_t lost[] = {1};
+    p->changes = arena_new(&p->mem, struct plan_change, 2);
+    p->changes[0] = (struct plan_change){
+        .noderole = 1, .what = PLAN_C_REMOVE, .first_task = p->n_tasks, .n_tasks = 0};
+    p->changes[1] = (struct plan_change){
+        .noderole = 2, .what = PLAN_C_PARENTS, .losses = lost, .n_losses = 1};
+    p->n_changes = 2;
+    p->needs = arena_new(&p->mem, struct plan_need, 1);
+    p->needs[p->n_needs++] = (struct plan_need){2, p->base_noderole};
+    rig_op_add(&r, 3, 1, CLASS_NORMAL);
+    rig_step(&r, (struct event){.kind = EVENT_PLAN_APPLY, .op = 3, .plan = p});
+    plan_free(p);
+    is_text(noderole_why(&r, seen, "a"), "still-used noderole 2", "it goes after its user is told");
+    is_text(noderole_why(&r, seen, "b"), "successor-not-in-service noderole 3",
+            "which has another");
+    rig_all_ok(&r, "c b");
+    rig_done(&r);
+}
+
 static void removal(struct seen *seen)
 {
     struct rig r;
@@ -316,6 +343,7 @@ int main(void)
     its_turn(&seen);
     sent_ahead(&seen);
     removal(&seen);
+    leaving(&seen);
     joins_and_groups(&seen);
     stopped_rollout(&seen);
     nothing_there();

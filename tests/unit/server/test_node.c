@@ -281,6 +281,9 @@ static void leaving_peers(void)
     rig_do(&g, server_node_delete, NULL,
            (struct rig_ask){.id = "a.t", .query = "{'cascade': 'true'}"});
     rig_settle(&g);
+    is_text(roles_on(&g, "a.t"), "machine REMOVING, store REMOVING", "a peer is used until then");
+    rig_result(&g, rig_task_of(&g, "reader", "c.t", 0), OUTCOME_OK, 0, "", 0);
+    rig_settle(&g);
     is_text(roles_on(&g, "a.t"), "no such node", "a peer that nothing must be run for goes");
     uint32_t n;
     (void)anneal_parents(g.server->engine, rig_noderole(&g, "reader", "c.t"), &n);
