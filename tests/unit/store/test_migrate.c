@@ -395,6 +395,10 @@ static void test_other_files(const char *dir)
 
     sql(path, "PRAGMA user_version = 0");
     refused(path, true, -ERR_REFUSED, "older", "a reader does not migrate");
+    is_int(store_open(&(struct store_options){.path = path, .as_is = true}, &(struct store *){NULL},
+                      &e),
+           -ERR_REFUSED, "nor does who wants the file as it is");
+    has_text(e.text, "schema 0 is older", "which is told");
 
     fs_write_atomic(path, "this is not a database at all, but a text", 41, 0600, &e);
     refused(path, false, -ERR_CORRUPT, "not a database", "a text file");
