@@ -4,6 +4,9 @@
  * eight bytes little endian, text as a length and its bytes, arrays as a count and their elements.
  * There is one way to write a plan, so that its bytes can be compared and digested.
  *
+ * Only the newest version is read, and only by a replay: a new one comes with a migration, which
+ * ends the history that is replayed (docs/rfc/02-store.md, section 6).
+ *
  * Decoding trusts nothing: a count is believed only if that many elements of the least size could
  * still follow, so that a few damaged bytes cannot ask for gigabytes.
  */

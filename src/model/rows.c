@@ -203,53 +203,45 @@ void row_encode(struct buf *b, enum row_table t, const void *row)
     }
 }
 
-/* Reads n bytes (1, 4 or 8) as a number into a field of that size; false if there are not enough.
- */
-static bool decode_number(struct str *from, size_t n, void *ret_field)
+bool row_value_take(struct str *from, struct row_value *ret_v)
 {
-    uint32_t u32;
-    uint64_t u64;
+    static const uint8_t sizes[] = {
+        [ROW_U8] = 1, [ROW_U32] = 4, [ROW_U64] = 8, [ROW_I64] = 8, [ROW_TEXT] = 4, [ROW_BLOB] = 4};
+    const unsigned char *at = (const unsigned char *)from->s;
+    struct row_value v = {0};
+    size_t n;
 
-    if (from->n < n)
+    if (from->n == 0 || *at >= sizeof sizes || from->n < 1u + sizes[*at])
         return false;
-    if (n == sizeof u32) {
-        memcpy(&u32, from->s, n);
-        u32 = le32toh(u32);
-        memcpy(ret_field, &u32, n);
-    } else if (n == sizeof u64) {
-        memcpy(&u64, from->s, n);
-        u64 = le64toh(u64);
-        memcpy(ret_field, &u64, n);
-    } else {
-        memcpy(ret_field, from->s, n);
+    v.type = *at++;
+    for (n = 0; n < sizes[v.type]; n++)
+        v.number |= (uint64_t)*at++ << 8 * n;
+    n = 1 + sizes[v.type];
+    if (v.type == ROW_TEXT || v.type == ROW_BLOB) {
+        if (from->n - n < v.number)
+            return false;
+        v.text = (struct str){(const char *)at, (size_t)v.number};
+        n += v.text.n;
     }
-    from->s += n;
-    from->n -= n;
+    *from = (struct str){from->s + n, from->n - n};
+    *ret_v = v;
     return true;
 }
 
 static bool decode_column(struct str *from, const struct row_column *c, char *field)
 {
-    uint8_t type;
-    uint32_t n;
-    struct str s;
+    struct row_value v;
 
-    if (!decode_number(from, sizeof type, &type) || type != c->type)
+    if (!row_value_take(from, &v) || v.type != c->type)
         return false;
-    switch ((enum row_type)type) {
-    case ROW_U8: return decode_number(from, sizeof(uint8_t), field);
-    case ROW_U32: return decode_number(from, sizeof(uint32_t), field);
+    switch ((enum row_type)v.type) {
+    case ROW_U8: *field = (char)v.number; break;
+    case ROW_U32: memcpy(field, &(uint32_t){(uint32_t)v.number}, sizeof(uint32_t)); break;
     case ROW_U64:
-    case ROW_I64: return decode_number(from, sizeof(uint64_t), field);
+    case ROW_I64: memcpy(field, &v.number, sizeof v.number); break;
     case ROW_TEXT:
-    case ROW_BLOB: break;
+    case ROW_BLOB: memcpy(field, &v.text, sizeof v.text); break;
     }
-    if (!decode_number(from, sizeof n, &n) || from->n < n)
-        return false;
-    s = (struct str){from->s, n};
-    memcpy(field, &s, sizeof s);
-    from->s += n;
-    from->n -= n;
     return true;
 }
 
@@ -258,10 +250,10 @@ size_t row_decode(enum row_table t, struct str from, void *ret_row)
     const struct row_layout *l = &row_layouts[t];
     union row_any row = {0};
     struct str rest = from;
-    uint8_t n_columns;
 
-    if (!decode_number(&rest, sizeof n_columns, &n_columns) || n_columns != l->n_columns)
+    if (from.n == 0 || (uint8_t)*from.s != l->n_columns)
         return 0;
+    rest = (struct str){from.s + 1, from.n - 1};
     for (unsigned i = 0; i < l->n_columns; i++)
         if (!decode_column(&rest, &l->columns[i], (char *)&row + l->columns[i].offset))
             return 0;

@@ -20,6 +20,7 @@
 #ifndef MODEL_ROWS_H
 #define MODEL_ROWS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -291,7 +292,8 @@ enum { TENANT_ALL = 0 };
     X(U32, tenant, FIX)                                                                            \
     X(U32, realm, FIX)                                                                             \
     X(BLOB, body, FIX)
-#define ROW_NAME(X) /* of a role, as desired state calls it whatever the catalog */                \
+enum { ASIDE_PART_BITS = 12 }; /* its id: the group, and in these bits the part */
+#define ROW_NAME(X)            /* of a role, as desired state calls it whatever the catalog */     \
     X(U32, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
     X(U32, realm, FIX)                                                                             \
@@ -652,5 +654,13 @@ uint64_t row_key(enum row_table t, const void *row);
 void row_encode(struct buf *b, enum row_table t, const void *row);
 /* Text and blobs point into `from`.  Returns bytes consumed, or 0 if malformed. */
 size_t row_decode(enum row_table t, struct str from, void *ret_row);
+/* One value of these bytes, for who knows the columns otherwise: they begin with their number, one
+ * byte, then come the values.  Takes it from the front of *from; false if malformed. */
+struct row_value {
+    uint8_t type;    /* enum row_type */
+    uint64_t number; /* of a text its length */
+    struct str text; /* points into `from` */
+};
+bool row_value_take(struct str *from, struct row_value *ret_v);
 
 #endif

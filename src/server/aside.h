@@ -11,7 +11,8 @@
  *
  * Promise: a row in its place, with all that was put aside for it up to the last group laid over it
  * in order, is that row as of the last group.  Reading needs no writing, so that memory can be read
- * back from a disk that is full.  Only rows that nobody but a restart reads are put aside.
+ * back from a disk that is full.  Only rows that nobody but a restart reads are put aside, and the
+ * store itself before a migration: the bytes have today's columns (store/store_migrate_aside.c).
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef SERVER_ASIDE_H
@@ -21,7 +22,7 @@
 #include "base/arena.h"
 #include "store/store.h"
 
-enum { ASIDE_TABLES = 2, ASIDE_PART_BITS = 12, ASIDE_WORD = 64 };
+enum { ASIDE_TABLES = 2, ASIDE_WORD = 64 };
 extern const enum row_table aside_tables[ASIDE_TABLES];
 
 struct aside_part {

@@ -132,7 +132,7 @@ int checkpoint_history(struct server *s, struct err *e)
     }
     s->checkpoint_seq = seq;
     log_line(LOG_INFO, "checkpoint", LOGI("journal", seq), LOGI("bytes", body.len),
-             LOGT("why", "what ran before does not say with which settings"));
+             LOGT("why", "what was before is not replayed by this version"));
     return 0;
 }
 

@@ -3,8 +3,8 @@
  * A few options decide what events lead to.  The engine is told of them when they are others than
  * it was told last, by an event like any other, so that a replay meets them where the server did.
  *
- * A store of a version that did not tell them has a history of which nobody knows what it ran with.
- * It ends in a checkpoint, taken before the first event that tells: a replay begins there.
+ * A store that was told none has a history of another version, or none (store/store_migrate.c).  It
+ * ends in a checkpoint, taken before the first event that tells: a replay begins there.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/checkpoint.h"

@@ -8,39 +8,48 @@
 #include "server/server_i.h"
 #include "store/store.h"
 
-static int differs(struct anneal *a, uint64_t from, uint64_t to, struct err *e)
+/* Another version wrote the journal: by which rules and with which settings is not known here. */
+static int untold(uint64_t from, uint64_t to, struct err *e)
 {
-    struct engine_settings by;
-    if (anneal_settings(a, &by))
-        return err_set(e, ERR_CORRUPT,
-                       "replay from journal %" PRIu64 " to %" PRIu64 " differs from what is stored",
-                       from, to);
     err_set(e, ERR_REFUSED,
-            "what the server ran with is not in this journal: by the defaults its replay from "
-            "%" PRIu64 " to %" PRIu64 " differs from what is stored",
-            from, to);
+            "journal %" PRIu64 " to %" PRIu64
+            " was written by an earlier version, by whose rules this one cannot replay it; the "
+            "stored rows fit together",
+            from + 1, to);
     return err_hint(e, "start anneald on it once: it begins a history that can be replayed");
+}
+
+static int replay(struct store *s, struct anneal *a, uint64_t from, uint64_t to, struct err *e)
+{
+    SCOPED_BUF(checkpoint);
+    uint64_t replayed = 0;
+    int r = from ? store_checkpoint_read(s, from, &checkpoint, e) : 0;
+    if (r >= 0)
+        r = restore_replay(s, buf_str(&checkpoint), from, &replayed, e);
+    if (r >= 0 && replayed != anneal_digest(a))
+        r = err_set(e, ERR_CORRUPT,
+                    "replay from journal %" PRIu64 " to %" PRIu64 " differs from what is stored",
+                    from, to);
+    return r;
 }
 
 static int compare(struct store *s, uint64_t *ret_events, struct err *e)
 {
     struct anneal *a = NULL;
     struct commit *c = NULL;
+    struct engine_settings told;
     struct row_meta meta;
-    SCOPED_BUF(checkpoint);
-    uint64_t seq = 0, replayed = 0;
+    uint64_t seq = 0;
     int r = restore_engine(s, &a, &c, &meta, e);
     if (r < 0)
         return r;
-    r = store_checkpoint_find(s, meta.journal_seq, &seq, e);
-    if (r >= 0 && seq)
-        r = store_checkpoint_read(s, seq, &checkpoint, e);
+    r = anneal_check(a, e);
     if (r >= 0)
-        r = restore_replay(s, buf_str(&checkpoint), seq, &replayed, e);
-    if (r >= 0 && replayed != anneal_digest(a))
-        r = differs(a, seq, meta.journal_seq, e);
+        r = store_checkpoint_find(s, meta.journal_seq, &seq, e);
+    if (r >= 0 && seq < meta.journal_seq && !anneal_settings(a, &told))
+        r = untold(seq, meta.journal_seq, e);
     if (r >= 0)
-        r = anneal_check(a, e);
+        r = replay(s, a, seq, meta.journal_seq, e);
     *ret_events = meta.journal_seq - seq;
     commit_free(c);
     anneal_free(a);
@@ -49,7 +58,7 @@ static int compare(struct store *s, uint64_t *ret_events, struct err *e)
 
 int verify_store(const char *path, uint64_t *ret_events, struct err *e)
 {
-    struct store_options o = {.path = path};
+    struct store_options o = {.path = path, .as_is = true};
     struct store *s;
     int r = store_open(&o, &s, e);
     if (r < 0)

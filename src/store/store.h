@@ -22,6 +22,7 @@ struct store;
 struct store_options {
     const char *path; /* SQLite file; NULL: memory */
     bool read_only;   /* a reader: no migration, no lock */
+    bool as_is;       /* an older schema is refused instead of migrated */
     bool no_sync;     /* tests and benchmarks only: synchronous=OFF */
 };
 /* Takes the lock file path.lock (a second server: ERR_BUSY naming its pid), migrates, checks that

@@ -358,6 +358,14 @@ int store_sq_lock(const char *path, struct err *e)
     return fd;
 }
 
+static int refuse_older(const char *path, int version, struct err *e)
+{
+    return store_sq_fail(
+        path, ERR_REFUSED,
+        "start the server once, which brings it up to date, or use the version that wrote it", e,
+        "schema %d is older than this program's %d", version, store_migration_count);
+}
+
 static int open_writer(struct store_sq *q, const struct store_options *o, struct err *e)
 {
     int version, rc;
@@ -371,6 +379,8 @@ static int open_writer(struct store_sq *q, const struct store_options *o, struct
     /* Nothing may be changed, not even the journal mode, before the file is known to be ours. */
     if (!rc)
         rc = store_migrate_inspect(q->db, o->path, store_migration_count, &version, e);
+    if (!rc && o->as_is && version < store_migration_count)
+        return refuse_older(o->path, version, e);
     /* secure_delete: some builds of SQLite write zeros over every page that becomes free. */
     if (!rc)
         rc = store_sq_exec(q->db, o->path,
@@ -397,9 +407,7 @@ static int open_reader(struct store_sq *q, const struct store_options *o, struct
     if (!rc)
         rc = store_migrate_inspect(q->db, o->path, store_migration_count, &version, e);
     if (!rc && version < store_migration_count)
-        return store_sq_fail(
-            o->path, ERR_REFUSED, "start the server once: it brings the database up to date", e,
-            "schema %d is older than this program's %d", version, store_migration_count);
+        return refuse_older(o->path, version, e);
     if (!rc)
         rc = store_sq_exec(q->db, o->path, "PRAGMA cache_size = -8192", e);
     return rc;

@@ -97,6 +97,9 @@ int store_migrate_inspect(sqlite3 *db, const char *path, int newest, int *ret_ve
 /* From `version` to n, by migrations m[version] to m[n - 1]. */
 int store_migrate_up(sqlite3 *db, const char *path, int version, const struct store_migration *m,
                      int n, struct err *e);
+/* store_migrate_aside.c: within a transaction, rows aside to their places; `aside` is empty then.
+ */
+int store_migrate_aside(sqlite3 *db, const char *path, struct err *e);
 
 /* store_backup.c */
 int store_sq_backup(struct store *s, const char *to_path,

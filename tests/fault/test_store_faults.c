@@ -4,14 +4,16 @@
  * disk operation fails, for n = 1, 2, ... until one passes clean.  Then it is opened anew, both in
  * place and from a copy of the files as they were when the failure was reported, which is what a
  * power cut leaves. Groups 1..g are there, whole, and g is the last that was acknowledged, or one
- * more if that commit's outcome was reported as unknown.
+ * more if that commit's outcome was reported as unknown.  A migration is there as a whole, with
+ * what was aside in its place, or not at all.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/store_fixture.h"
 
 #include "fault/fault_vfs.h"
+#include "store/store_sqlite_i.h"
 
-enum { GROUPS = 6, ROWS = 24, LONG = 3000, LONGEST_STORY = 5000 };
+enum { GROUPS = 6, ROWS = 24, LONG = 3000, LONGEST_STORY = 5000, LAGGING = 1000 };
 
 static int commit_group(struct store *s, uint64_t g, struct err *e)
 {
@@ -301,6 +303,107 @@ static void test_backup_faults(const char *dir, struct fault *f)
     free(partial);
 }
 
+/* ---- migrations ---- */
+
+/* Tasks, of which every second was changed and lies aside. */
+static void make_lagging(const char *path)
+{
+    struct row_task tasks[LAGGING] = {0};
+    struct row_op ops[LAGGING + 2];
+    struct row_meta meta = {.id = 1, .group_no = 1};
+    struct row_aside part = {.id = 1 << ASIDE_PART_BITS | 1};
+    struct store *s = NULL;
+    struct err e = {0};
+    SCOPED_BUF(body);
+
+    for (uint32_t i = 0; i < LAGGING; i++) {
+        struct row_task changed = {.id = i + 1, .tries = 3};
+
+        tasks[i].id = i + 1;
+        ops[i] = fix_op(ROW_INSERT, ROWS_TASK, &tasks[i]);
+        if (i % 2)
+            continue;
+        buf_putc(&body, ROWS_TASK);
+        row_encode(&body, ROWS_TASK, &changed);
+    }
+    part.body = buf_str(&body);
+    ops[LAGGING] = fix_op(ROW_PUT, ROWS_ASIDE, &part);
+    ops[LAGGING + 1] = fix_op(ROW_PUT, ROWS_META, &meta);
+    store_open(&(struct store_options){.path = path}, &s, &e);
+    store_commit(s, ops, LAGGING + 2, &e);
+    store_close(s);
+}
+
+/* To a schema that does not exist, with one column more. */
+static int migrate(const char *path, sqlite3 **ret_db, struct err *e)
+{
+    static const char step[] = "ALTER TABLE task ADD COLUMN later INTEGER NOT NULL DEFAULT 7;";
+    struct store_migration steps[100];
+    int rc = store_sq_connect(path, SQLITE_OPEN_READWRITE, 0, ret_db, e);
+
+    memcpy(steps, store_migrations, (size_t)store_migration_count * sizeof *steps);
+    steps[store_migration_count] = (struct store_migration){"next", step};
+    return rc ? rc
+              : store_migrate_up(*ret_db, path, store_migration_count, steps,
+                                 store_migration_count + 1, e);
+}
+
+/* 0: as it was, 1: migrated, -1: neither. */
+static int migrated(const char *path)
+{
+    SCOPED_DB *db = NULL;
+    struct err e = {0};
+    int64_t v[3] = {-1, -1, -1}; /* version, parts aside, changes in their places */
+
+    if (store_sq_connect(path, SQLITE_OPEN_READWRITE, 0, &db, &e) ||
+        store_sq_numbers(db, path,
+                         "SELECT user_version, (SELECT count(*) FROM aside), "
+                         "(SELECT sum(tries) FROM task) FROM pragma_user_version",
+                         3, v, &e))
+        return -1;
+    if (v[0] == store_migration_count && v[1] == 1 && v[2] == 0)
+        return 0;
+    return v[0] == store_migration_count + 1 && v[1] == 0 && v[2] == LAGGING / 2 * 3 ? 1 : -1;
+}
+
+static void test_migration_faults(const char *dir, struct fault *f)
+{
+    char *path = fs_join(dir, "a.db"), *crashed = fs_join(dir, "crashed.db");
+    char *again = fs_join(dir, "again.db");
+    struct err e = {0};
+    int failed = 0, wrong = 0, unclear = 0, rc = -1;
+
+    *f = (struct fault){0};
+    make_lagging(path);
+    is_int(migrated(path), 0, "migration: rows are aside");
+    for (long n = 1; n < LONGEST_STORY && rc; n++) {
+        SCOPED_DB *db = NULL;
+
+        crash_copy(path, again);
+        *f = (struct fault){.at = n, .kind = n % 2 ? FAULT_IO : FAULT_FULL};
+        rc = migrate(again, &db, &e);
+        failed += rc != 0;
+        unclear += rc && (!e.at[0] || !e.hint[0] || (rc != -ERR_IO && rc != -ERR_DISK_FULL));
+        f->at = 0;
+        crash_copy(again, crashed);
+        wrong += migrated(crashed) < 0 || (!rc && migrated(crashed) != 1);
+        sqlite3_close(db);
+        db = NULL;
+        wrong += migrated(again) < 0;
+        (void)migrate(again, &db, &e);
+        wrong += migrated(again) != 1;
+    }
+    ok(failed > 5, "migration: %d operations failed, one at a time", failed);
+    is_int(rc, 0, "migration: then it passes");
+    is_int(wrong, 0, "migration: whole or not at all, and the next one passes");
+    is_int(unclear, 0, "migration: each error has its code, its file and a remedy");
+    fs_remove_tree(dir, &e);
+    fs_mkdirs(dir, 0700, &e);
+    free(path);
+    free(crashed);
+    free(again);
+}
+
 int main(void)
 {
     struct fault f = {0};
@@ -314,6 +417,7 @@ int main(void)
     test_faults(dir, &f, false, FAULT_FULL);
     test_recovery_faults(dir, &f);
     test_backup_faults(dir, &f);
+    test_migration_faults(dir, &f);
     fs_remove_tree(dir, &e);
     free(dir);
     return tap_done();

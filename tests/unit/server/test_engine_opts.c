@@ -104,7 +104,9 @@ static void test_store_of_before(struct rig *g)
     struct err e;
     tell_db(g, arena_printf(&g->mem, "DELETE FROM settings; DELETE FROM journal WHERE kind = %d",
                             EVENT_SETTINGS_SET));
-    is_int(verify(g, &events, &e), -ERR_REFUSED, "nobody knows what a store of before ran with");
+    is_int(verify(g, &events, &e), -ERR_REFUSED,
+           "by which rules a store of before ran is not known");
+    has_text(e.text, "the stored rows fit together", "what can be told is told");
     has_text(e.hint, "start anneald on it once", "and the remedy is told");
     int64_t last = ask_db(g, "SELECT journal_seq FROM meta");
     g->opts.dead_after = 2;

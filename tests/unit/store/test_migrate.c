@@ -178,6 +178,180 @@ static void test_steps(const char *dir)
     free(path);
 }
 
+/* ---- rows aside ---- */
+
+enum { GROUP = 5 };
+
+/* One more row in a part: noderole or task `id`, other than its place has it. */
+static void add_noderole(struct buf *b, uint32_t id, uint32_t runs, enum noderole_state state)
+{
+    struct row_noderole row = {.id = id,
+                               .role = str_of("lost"),
+                               .parents = str_of("\1"),
+                               .state = (uint8_t)state,
+                               .run_count = runs,
+                               .inputs = UINT64_MAX};
+    buf_putc(b, ROWS_NODEROLE);
+    row_encode(b, ROWS_NODEROLE, &row);
+}
+
+static void add_task(struct buf *b, uint32_t id, uint32_t tries)
+{
+    struct row_task row = {.id = id, .weight = 77, .deps = str_of("lost"), .tries = tries};
+    buf_putc(b, ROWS_TASK);
+    row_encode(b, ROWS_TASK, &row);
+}
+
+static void put_row(struct store *s, enum row_table t, const void *row)
+{
+    struct row_op op = fix_op(ROW_PUT, t, row);
+    struct err e = {0};
+
+    if (store_commit(s, &op, 1, &e))
+        printf("# %s\n", e.text);
+}
+
+static void put_part(struct store *s, uint64_t group, uint32_t part, struct str body)
+{
+    struct row_aside row = {.id = group << ASIDE_PART_BITS | part, .body = body};
+
+    put_row(s, ROWS_ASIDE, &row);
+}
+
+/* Noderoles 1 and 2 and tasks 1 and 2 as of the newest schema, changed by two parts of the last
+ * group; noderole 2 is gone by then, noderole 9 was before. */
+static char *make_lagging(const char *dir)
+{
+    char *path = fs_join(dir, "lagging.db");
+    struct store *s = fix_open(path);
+    struct err e;
+    SCOPED_BUF(first);
+    SCOPED_BUF(second);
+
+    for (uint32_t id = 1; id <= 2; id++) {
+        put_row(s, ROWS_NODEROLE,
+                &(struct row_noderole){.id = id, .role = str_of("web"), .run_count = 1});
+        put_row(s, ROWS_TASK, &(struct row_task){.id = id, .weight = 4, .deps = str_of("d")});
+    }
+    put_row(s, ROWS_META, &(struct row_meta){.id = 1, .group_no = GROUP});
+    put_row(s, ROWS_SETTINGS, &(struct row_settings){.id = 1});
+    store_checkpoint_put(s, 3, 0, true, str_of("rows of before"), &e);
+    add_noderole(&first, 1, 41, NODEROLE_ACTIVE);
+    add_noderole(&first, 2, 50, NODEROLE_ACTIVE);
+    add_noderole(&first, 9, 60, NODEROLE_ACTIVE);
+    add_task(&first, 2, 3);
+    add_noderole(&second, 1, 42, NODEROLE_ERROR);
+    add_noderole(&second, 2, 51, NODEROLE_REMOVED);
+    add_noderole(&second, 9, 61, NODEROLE_REMOVED);
+    put_part(s, GROUP, 1, buf_str(&first));
+    put_part(s, GROUP, 2, buf_str(&second));
+    put_part(s, GROUP + 1, 1, str_of("of a group that never came to be"));
+    store_close(s);
+    return path;
+}
+
+/* The next schema: a column more, and one that is made of what a row says. */
+static int next_schema(const char *path, const char *step, struct err *e)
+{
+    struct store_migration steps[100];
+    SCOPED_DB *db = NULL;
+
+    memcpy(steps, store_migrations, (size_t)store_migration_count * sizeof *steps);
+    steps[store_migration_count] = (struct store_migration){"next", step};
+    *e = (struct err){0};
+    sqlite3_open(path, &db);
+    return store_migrate_up(db, path, store_migration_count, steps, store_migration_count + 1, e);
+}
+
+static int64_t asked(const char *path, const char *text)
+{
+    SCOPED_DB *db = NULL;
+
+    sqlite3_open(path, &db);
+    return number(db, text);
+}
+
+#define NEXT_SCHEMA                                                                                \
+    "ALTER TABLE task ADD COLUMN later INTEGER NOT NULL DEFAULT 7;"                                \
+    "ALTER TABLE noderole ADD COLUMN twice INTEGER NOT NULL DEFAULT 0;"                            \
+    "UPDATE noderole SET twice = 2 * run_count;"
+
+static void test_aside_goes_home(const char *dir)
+{
+    static const struct {
+        const char *ask;
+        int64_t want;
+    } cases[] = {
+        {"SELECT run_count FROM noderole WHERE id = 1", 42},
+        {"SELECT state FROM noderole WHERE id = 1", NODEROLE_ERROR},
+        {"SELECT inputs FROM noderole WHERE id = 1", -1},
+        {"SELECT parents = x'01' FROM noderole WHERE id = 1", 1},
+        {"SELECT role = 'web' FROM noderole WHERE id = 1", 1},
+        {"SELECT twice FROM noderole WHERE id = 1", 84},
+        {"SELECT count(*) FROM noderole", 1},
+        {"SELECT tries FROM task WHERE id = 2", 3},
+        {"SELECT weight FROM task WHERE id = 2", 4},
+        {"SELECT deps = CAST('d' AS BLOB) FROM task WHERE id = 2", 1},
+        {"SELECT sum(later) FROM task", 14},
+        {"SELECT tries FROM task WHERE id = 1", 0},
+        {"SELECT count(*) FROM aside", 0},
+        {"SELECT count(*) FROM checkpoint", 0},
+        {"SELECT count(*) FROM settings", 0},
+    };
+    char *path = make_lagging(dir);
+    struct err e;
+
+    is_int(next_schema(path, NEXT_SCHEMA "INSERT INTO missing VALUES (1);", &e), -ERR_INTERNAL,
+           "a step that fails");
+    is_int(asked(path, "SELECT count(*) FROM aside"), 3, "leaves what is aside");
+    is_int(asked(path, "SELECT sum(run_count) FROM noderole"), 2, "and what is in its place");
+    is_int(asked(path, "SELECT count(*) FROM checkpoint"), 1, "and the history");
+    is_int(next_schema(path, NEXT_SCHEMA, &e), 0, "one that passes: %s", e.text);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        is_int(asked(path, cases[i].ask), cases[i].want, "%s", cases[i].ask);
+    unlink(path);
+    free(path);
+}
+
+static void refuses_aside(const char *dir, struct str body, const char *why)
+{
+    char *path = make_lagging(dir);
+    struct store *s = fix_open(path);
+    struct err e;
+
+    put_part(s, GROUP, 3, body);
+    store_close(s);
+    is_int(next_schema(path, NEXT_SCHEMA, &e), -ERR_CORRUPT, "refused: %s", why);
+    has_text(e.text, why, "and why: %s", why);
+    is_text(e.at, path, "%s: where", why);
+    has_text(e.hint, "restore a backup", "%s: the remedy", why);
+    is_int(asked(path, "SELECT count(*) FROM aside"), 4, "%s: nothing was changed", why);
+    unlink(path);
+    free(path);
+}
+
+static void test_aside_damaged(const char *dir)
+{
+    SCOPED_BUF(body);
+    size_t one;
+
+    add_task(&body, 99, 1);
+    refuses_aside(dir, buf_str(&body), "task 99 was changed but is not there");
+    buf_clear(&body);
+    add_task(&body, 1, 1);
+    one = body.len;
+    add_task(&body, 1, 1);
+    for (size_t cut = 1; cut < one; cut += one / 5) {
+        char text[80];
+
+        snprintf(text, sizeof text, "byte %zu is not the start", one);
+        refuses_aside(dir, (struct str){body.data, body.len - cut}, text);
+    }
+    refuses_aside(dir, str_of("\250oops"), "byte 0 is not the start");
+    body.data[1]--;
+    refuses_aside(dir, buf_str(&body), "byte 0 is not the start");
+}
+
 static void refused(const char *path, bool read_only, int want, const char *part, const char *what)
 {
     struct store *s = NULL;
@@ -221,6 +395,10 @@ static void test_other_files(const char *dir)
 
     sql(path, "PRAGMA user_version = 0");
     refused(path, true, -ERR_REFUSED, "older", "a reader does not migrate");
+    is_int(store_open(&(struct store_options){.path = path, .as_is = true}, &(struct store *){NULL},
+                      &e),
+           -ERR_REFUSED, "nor does who wants the file as it is");
+    has_text(e.text, "schema 0 is older", "which is told");
 
     fs_write_atomic(path, "this is not a database at all, but a text", 41, 0600, &e);
     refused(path, false, -ERR_CORRUPT, "not a database", "a text file");
@@ -245,6 +423,8 @@ int main(void)
     test_unique(s);
     store_close(s);
     test_steps(dir);
+    test_aside_goes_home(dir);
+    test_aside_damaged(dir);
     test_other_files(dir);
     fs_remove_tree(dir, &e);
     free(path);
