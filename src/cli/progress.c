@@ -11,7 +11,6 @@
 
 #include "base/text.h"
 #include "cli/table_i.h"
-#include "model/states.h"
 
 enum { BAR_LEAST = 10, BAR_MOST = 40, TASKS_MOST = 8 };
 
@@ -55,7 +54,6 @@ struct progress_op progress_op_read(struct arena *mem, const struct value *v)
         .kind = text_at(mem, v, "kind"),
         .title = text_at(mem, v, "title"),
         .state = text_at(mem, v, "state"),
-        .reason = text_at(mem, v, "reason"),
         .total = number_at(p, "total", 0),
         .done = number_at(p, "done", 0),
         .failed = number_at(p, "failed", 0),
@@ -264,8 +262,6 @@ void progress_summary(struct buf *b, const struct progress_op *op)
     if (op->outcome.known) {
         buf_puts(b, ": ");
         progress_outcome_put(b, &op->outcome);
-        if (!strcmp(op->reason, reason_name(REASON_ROLLOUT)))
-            buf_printf(b, "; the roll-out stopped: anneal why operation/%lld", (long long)op->id);
         return;
     }
     if (well)

@@ -17,7 +17,7 @@ struct progress_outcome { /* of one that did not end well: tasks that do somethi
 };
 struct progress_op {
     int64_t id;
-    const char *kind, *title, *state, *reason;
+    const char *kind, *title, *state;
     int64_t total, done, failed, running, waiting, ready, pending, cancelled, skipped;
     int64_t percent;              /* of the work in it; -1: not told */
     int64_t eta_ms;               /* -1: not known */
@@ -48,7 +48,7 @@ void progress_draw(struct buf *b, const struct look *look, int lines, const stru
 /* One operation as one line without colour or bar, for logs. */
 void progress_line(struct buf *b, const struct progress_op *op);
 /* "operation 14 failed after 3m12s: 104 of 200 tasks done, 2 failed (create on n1, and 1 more), 94
- * never ran"; of a roll-out that stopped, that and who says how to go on */
+ * never ran" */
 void progress_summary(struct buf *b, const struct progress_op *op);
 /* The part of it behind the colon. */
 void progress_outcome_put(struct buf *b, const struct progress_outcome *o);
