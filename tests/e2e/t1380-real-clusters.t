@@ -163,6 +163,20 @@ is "$(run_on "$primary" "ps -o comm= -p $after")" postgres "which runs"
 is "$(sql "$primary" 'SELECT count(*) FROM entries')" 2 "with what was written"
 until_true 30 page_has "from the primary"
 ok $? "and the page is back"
+# Who makes pages has started when HAProxy has seen it: no request that is made after that finds the site closed.
+answer() { curl -s -o /dev/null -w '%{http_code}' --max-time 5 "$site"; }
+closed() { [ "$(answer)" = 503 ]; }
+refused() { # when each request was made, in the server's form, until one is answered
+    local at
+    while at=$(date -u +%FT%T.%3NZ); [ "$(answer)" != 200 ]; do echo "$at"; done
+}
+operate "the web servers stop" stop site --services nginx
+until_true 20 closed; ok $? "HAProxy says that nobody makes pages"
+refused >"$work/refused" &
+operate "they start" start site --services nginx
+wait $!
+started=$(anneal operation history "$(anneal operation list --limit 1000 -o json | jq '[.items[].id] | max')" --task start-nginx -o json | jq -r '[.items[].ended_at] | min')
+[ "$(tail -n 1 "$work/refused")" \< "$started" ]; ok $? "and the site is open when the first of them has started" "refused until $(tail -n 1 "$work/refused"), started $started"
 etcd_pids() { local m; for m in "${members[@]}"; do run_on "$m" pgrep -x etcd; done | xargs; }
 before=$(etcd_pids)
 operate "etcd is restarted, one member at a time" restart etcd --in-turn
