@@ -1,7 +1,9 @@
 /* face_timeline.c - an operation as bars: who did what from when to when, and the longest chain
  *
  * Times are milliseconds from the operation's beginning by the wall clock.  An attempt that is open
- * has no end yet.  Bounded by `limit`: the attempts that started first, and a mark that there are
+ * has no end yet.  Both clocks are whole milliseconds, read one after the other: within one life of
+ * the server bars lie by the engine's, so that what began after another's end is never drawn before
+ * it.  Bounded by `limit`: the attempts that started first, and a mark that there are
  * more.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -9,7 +11,7 @@
 #include "model/taskmsg.h"
 #include "server/chronicle.h"
 
-enum { TIMELINE_DEFAULT = 1000 };
+enum { TIMELINE_DEFAULT = 1000, CLOCKS_APART_MS = 2 };
 
 struct timeline {
     struct server *server;
@@ -17,7 +19,8 @@ struct timeline {
     struct value *nodes;
     struct u64map at; /* node -> place in `lists` */
     VEC(struct value *) lists;
-    uint64_t from_ms; /* wall */
+    uint64_t from_ms;  /* wall */
+    int64_t offset_ms; /* of the wall clock to the engine's, as of the last bar */
     uint32_t limit, n;
     bool truncated;
 };
@@ -39,11 +42,21 @@ static struct value *items_of(struct timeline *t, uint32_t node)
     return items;
 }
 
+/* When it began, by the wall clock; a step of a millisecond or two is how clocks are read. */
+static uint64_t began_wall(struct timeline *t, const struct row_attempt *r)
+{
+    int64_t offset = (int64_t)(attempt_began_wall_ms(r) - attempt_began_ms(r));
+    int64_t step = offset - t->offset_ms;
+    if (step < -CLOCKS_APART_MS || step > CLOCKS_APART_MS)
+        t->offset_ms = offset;
+    return attempt_began_ms(r) + (uint64_t)t->offset_ms;
+}
+
 static struct value *bar_of(struct timeline *t, const struct row_attempt *r)
 {
     struct value *v = value_map(t->mem);
     bool open = r->outcome == ATTEMPT_OPEN;
-    int64_t start = since(t->from_ms, attempt_began_wall_ms(r));
+    int64_t start = since(t->from_ms, began_wall(t, r));
     int64_t ran = r->ended_ms > attempt_began_ms(r) ? (int64_t)(r->ended_ms - attempt_began_ms(r))
                                                     : 0;
     value_put_int(t->mem, v, "task", r->task);

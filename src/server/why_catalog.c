@@ -343,6 +343,13 @@ static const char *plan_binding(struct why_answer *w, const char *role, uint32_t
     return *ret_present ? "bound" : "possible";
 }
 
+/* The noderole of that role which is on its way out, if none stays; 0: none. */
+static uint32_t leaving_at(const struct server *s, const char *role, uint32_t node)
+{
+    uint32_t number = desire_role_find(s->desire, str_of(role)), going = 0;
+    return number && !wish_live(s, snapshot_key(number, node), &going) ? going : 0;
+}
+
 int why_binding(struct why_answer *w, const char *text, struct server_reply *r, struct err *e)
 {
     struct server *s = w->server;
@@ -360,13 +367,16 @@ int why_binding(struct why_answer *w, const char *text, struct server_reply *r, 
     if (!s->catalog)
         why_say(w, 3, "no-catalog", &nobody, "no catalog is loaded: there are no roles to bind",
                 "anneal catalog load DIR");
+    else if ((present = leaving_at(s, role, node)))
+        h.state = "leaving"; /* that it could be bound again is another question */
     else
         h.state = plan_binding(w, role, node, &present, &fine);
     if (present) {
         struct noderole_view v = {0};
         (void)anneal_noderole(s->engine, present, &v);
         h.id = present;
-        fine = arena_printf(w->mem, "%s is bound already: noderole %u is %s", text, present,
+        fine = arena_printf(w->mem, "%s is %s: noderole %u is %s", text,
+                            v.target == TARGET_ABSENT ? "being removed" : "bound already", present,
                             noderole_state_name(v.state));
         why_follow(w, ROWS_NODEROLE, present);
         probing_why_on(w, node);
