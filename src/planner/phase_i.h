@@ -98,7 +98,7 @@ struct phasing {
     VEC(struct phase_pool) pools;
     VEC(uint32_t) spans;
     uint32_t established; /* the join of all machines; PHASE_NIL: nobody waits for it */
-    uint64_t n_edges; /* at most */
+    uint64_t n_edges;     /* at most */
 };
 /* phase_rule.c, when the vertices are there. */
 int phase_rules(struct phasing *x);
