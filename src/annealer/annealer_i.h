@@ -305,6 +305,7 @@ void tolerance_settle(struct anneal *a); /* the last of the moves */
 bool tolerance_within(const struct anneal *a,
                       uint32_t noderole);              /* is what failed of it forgiven? */
 void tolerance_look(struct anneal *a, uint32_t group); /* is more forgiven than was, or less? */
+void tolerance_recount(struct anneal *a, uint32_t group); /* the same, at once */
 /* It is forgiven by itself, or no more: MODE_FORGIVEN, and who waits for it is told. */
 void tolerance_forgive(struct anneal *a, uint32_t noderole, bool forgiven);
 void tolerance_restore(struct anneal *a);

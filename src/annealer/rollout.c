@@ -141,6 +141,7 @@ void rollout_failed(struct anneal *a, uint32_t id)
             m->target != TARGET_ABSENT)
             stop_member(a, g->noderoles.at[i]);
     }
+    tolerance_recount(a, group); /* who waits for all of them fails with what failed */
     task_cancel_cone(a, base);
 }
 

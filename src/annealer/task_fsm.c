@@ -279,8 +279,8 @@ bool task_cancel(struct anneal *a, uint32_t t, enum reason why)
 /* A stage or join waits on, and so does who waits for it. */
 static void cancel_through(struct anneal *a, uint32_t join)
 {
-    if (a->tasks[join].flags & TASKF_WALKED)
-        return;
+    if ((a->tasks[join].flags & TASKF_WALKED) || task_dep_failed(a, join))
+        return; /* it will fail, and all behind it */
     a->tasks[join].flags |= TASKF_WALKED;
     vec_push(&a->walked, join);
     vec_push(&a->walk, join);

@@ -122,6 +122,13 @@ static bool is_beyond(struct anneal *a, struct group_move m)
     return m.noderole && counts == g->beyond ? g->beyond : rollout_beyond(a, m.group);
 }
 
+void tolerance_recount(struct anneal *a, uint32_t group)
+{
+    bool beyond = is_beyond(a, (struct group_move){group, 0});
+    if (beyond != a->groups.at[group].beyond)
+        set_beyond(a, group, beyond);
+}
+
 void tolerance_settle(struct anneal *a)
 {
     struct group_move m = a->moves.at[--a->moves.n];

@@ -86,9 +86,11 @@ const char *rollouts_way_back(struct server *s, struct arena *mem, uint32_t op)
             continue;
         if (p->number < 2 || !desire_numbered(s->desire, p->deployment, p->number - 1))
             return NULL;
-        return arena_printf(mem, "anneal %s rollback %s %u",
-                            cluster_get(s, p->deployment) ? "cluster" : "deployment",
-                            s->inv.deployments.at[p->deployment].name, p->number - 1);
+        const char *name = s->inv.deployments.at[p->deployment].name;
+        if (cluster_get(s, p->deployment))
+            return arena_printf(mem, "anneal cluster rollback %s %u", name, p->number - 1);
+        return arena_printf(mem, "anneal deployment rollback %s %u && anneal deployment commit %s",
+                            name, p->number - 1, name);
     }
     return NULL;
 }
