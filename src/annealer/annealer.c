@@ -77,6 +77,7 @@ void anneal_free(struct anneal *a)
     vec_done(&a->settle);
     vec_done(&a->derive);
     vec_done(&a->walk);
+    vec_done(&a->walked);
     vec_done(&a->touched);
     vec_done(&a->turns);
     vec_done(&a->bonds);

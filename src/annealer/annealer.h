@@ -59,9 +59,10 @@ struct noderole_view {
     uint32_t gate; /* need-parents whose tasks have not all passed */
     uint32_t group;
     uint8_t state, target, reason, flags;
-    bool begun;    /* a task of this run was started */
+    bool begun;    /* a task of this run was started that its roll-out, if any, is about */
     bool forgiven; /* its failure does not count in its roll-out: that was resumed */
     bool let;      /* a person had it retried, whatever its roll-out does */
+    bool stopped;  /* its roll-out stopped before it began: it is left as it is */
     uint64_t data; /* digest of its inputs */
 };
 struct node_view {
@@ -78,6 +79,7 @@ struct operation_view {
     bool held;
     uint64_t ended_ms;
     uint32_t total, done, failed; /* as it ended */
+    uint32_t failures; /* that a resume allowed its roll-outs, and 1; 0: none has said how many */
 };
 struct open_attempt {
     uint32_t task, attempt, asks;

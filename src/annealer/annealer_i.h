@@ -21,8 +21,9 @@
 enum {                         /* task.flags */
        TASKF_SETTLE = 1u << 0, /* in the settle list (derived) */
        TASKF_FIRST = 1u << 1,  /* waits for the parents of its noderole (derived; gate.c) */
-       TASKF_RULE = 7u << 2,   /* enum task_rule; most are passive (passive.c) */
-       TASKF_TRIED = 1u << 5,  /* an attempt of it has begun, or may have */
+       TASKF_RULE = 15u << 2,  /* enum task_rule; most are passive (passive.c) */
+       TASKF_TRIED = 1u << 6,  /* an attempt of it has begun, or may have */
+       TASKF_WALKED = 1u << 7, /* of a join: a walk has been through it (never at rest) */
 };
 enum { TASKF_RULE_SHIFT = 2 };
 struct task {
@@ -66,8 +67,9 @@ enum {                         /* noderole.mode */
        MODE_AGAIN_TOLD = 1u << 10, /* by what a parent returned */
        MODE_STOPPED = 1u << 11,    /* cancelled by its roll-out */
        MODE_FORGIVEN = 1u << 12,   /* its failure does not count in its roll-out: a resume */
-       MODE_LET = 1u << 13, /* a person had it retried: it begins though its roll-out stopped */
-       MODE_ALL = (1u << 14) - 1,
+       MODE_LET = 1u << 13,   /* a person had it retried: it begins though its roll-out stopped */
+       MODE_ASIDE = 1u << 14, /* begun, but not with what its roll-out is about (DEF_F_ASIDE) */
+       MODE_ALL = (1u << 15) - 1,
 };
 /* Whatever run begins. */
 enum { MODE_KEPT = MODE_PLANNED | MODE_UNDO | MODE_STOPPED | MODE_FORGIVEN | MODE_LET };
@@ -208,8 +210,8 @@ struct group { /* tolerance.c */
     bool stops;              /* a roll-out (rollout.c) */
     VEC(uint32_t) noderoles; /* entries whose noderole moved on are skipped */
 };
-struct group_move { /* a noderole of it began or ceased to count as failed */
-    uint32_t group, noderole;
+struct group_move {           /* a noderole of it began or ceased to count as failed */
+    uint32_t group, noderole; /* 0: of some; it is counted anew */
 };
 struct jig {
     uint32_t slots, taken;
@@ -258,6 +260,7 @@ struct anneal {
     VEC(uint32_t) settle;         /* tasks that may have become ready */
     VEC(uint32_t) derive;         /* noderoles to derive again */
     VEC(uint32_t) walk;           /* of a loss */
+    VEC(uint32_t) walked;         /* joins with TASKF_WALKED */
     VEC(struct group_move) moves; /* of groups, not settled yet */
     VEC(uint32_t) touched;        /* operations that may have ended */
     VEC(uint32_t) turns;          /* tasks sent ahead whose turn has come */
@@ -294,7 +297,8 @@ void task_waits_more(struct anneal *a, uint32_t t);
 void task_waits_less(struct anneal *a, uint32_t t);
 void task_changed(struct anneal *a, uint32_t t);
 bool task_cancel(struct anneal *a, uint32_t t, enum reason why); /* if it has not started */
-void task_cancel_cone(struct anneal *a, uint32_t t); /* what waits for it, in an open operation */
+/* What waits for the tasks on a->walk from base on, through joins, in an open operation. */
+void task_cancel_cone(struct anneal *a, size_t base);
 
 /* passive.c */
 void passive_settle(struct anneal *a, uint32_t t);
@@ -312,7 +316,11 @@ void tolerance_count(struct anneal *a, uint32_t noderole,
                      bool more);         /* one task more, or less, has failed */
 void tolerance_settle(struct anneal *a); /* the last of the moves */
 bool tolerance_within(const struct anneal *a,
-                      uint32_t noderole); /* is what failed of it forgiven? */
+                      uint32_t noderole);              /* is what failed of it forgiven? */
+void tolerance_look(struct anneal *a, uint32_t group); /* is more forgiven than was, or less? */
+void tolerance_recount(struct anneal *a, uint32_t group); /* the same, at once */
+/* It is forgiven by itself, or no more: MODE_FORGIVEN, and who waits for it is told. */
+void tolerance_forgive(struct anneal *a, uint32_t noderole, bool forgiven);
 void tolerance_restore(struct anneal *a);
 
 /* rollout.c */
@@ -321,7 +329,9 @@ bool rollout_orders(const struct anneal *a, uint32_t dep, uint32_t t);
 bool rollout_op_stopped(const struct anneal *a, uint32_t op); /* has any of its roll-outs? */
 uint32_t rollout_failures(struct anneal *a, uint32_t group, uint32_t op);
 uint32_t rollout_budget(const struct anneal *a, uint32_t group, uint32_t op);
+bool rollout_beyond(struct anneal *a, uint32_t group);    /* forgives it less than has failed? */
 void rollout_failed(struct anneal *a, uint32_t noderole); /* it has just gone to ERROR */
+void rollout_begins(struct anneal *a, uint32_t t);        /* an attempt of it starts */
 bool rollout_holds(struct anneal *a, uint32_t noderole);  /* it would begin; true: it does not */
 void rollout_resume(struct anneal *a, uint32_t op);       /* what failed is forgiven */
 
@@ -577,10 +587,15 @@ static inline enum task_rule task_rule(const struct anneal *a, uint32_t t)
 {
     return (enum task_rule)((a->tasks[t].flags & TASKF_RULE) >> TASKF_RULE_SHIFT);
 }
+/* A join for which whatever failed is over. */
+static inline bool task_rule_ends(enum task_rule rule)
+{
+    return rule == RULE_JOIN_ENDED || rule == RULE_JOIN_OVER;
+}
 /* Is there a run in which something executes it? */
 static inline bool task_rule_runs(enum task_rule rule)
 {
-    return rule == RULE_RUN || rule >= RULE_KEEP;
+    return rule == RULE_RUN || rule == RULE_KEEP || rule == RULE_ONCE || rule == RULE_UNDO;
 }
 /* Nothing executes it, as things are. */
 static inline bool task_passive(const struct anneal *a, uint32_t t)

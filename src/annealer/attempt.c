@@ -172,6 +172,7 @@ void attempt_start(struct anneal *a, uint32_t t)
     struct task *task = &a->tasks[t];
     struct noderole *nr = &a->noderoles.at[task->noderole];
     const struct def *d = &a->defs.at[task->def];
+    rollout_begins(a, t);
     settle_inputs(a, task->noderole);
     uint32_t id = attempt_live_new(a);
     struct live *l = &a->lives.at[id];
@@ -257,6 +258,7 @@ void attempt_turn(struct anneal *a, uint32_t id)
 void attempt_begin(struct anneal *a, uint32_t t)
 {
     uint32_t id = a->tasks[t].live;
+    rollout_begins(a, t);
     settle_inputs(a, a->tasks[t].noderole);
     schedule_count(a, task_op(a, t));
     attempt_turn(a, id);

@@ -299,7 +299,7 @@ static uint32_t forgiven_members(const struct anneal *a, uint32_t t)
     uint32_t n, forgiven = 0;
     enum task_rule rule = task_rule(a, t); /* a join forgives by itself */
     const uint32_t *deps = graph_in(&a->order, t, &n);
-    for (uint32_t i = 0; i < n && rule != RULE_JOIN_ENDED; i++)
+    for (uint32_t i = 0; i < n && !task_rule_ends(rule); i++)
         forgiven += task_state_failed(a->task_state[deps[i]]) && rollout_orders(a, deps[i], t) &&
                     !(rule == RULE_JOIN_TOLERATE &&
                       tolerance_within(a, a->tasks[deps[i]].noderole));

@@ -75,6 +75,29 @@ static int check_passive(const struct anneal *a, uint32_t t)
     return s == (task_dep_failed(a, t) ? TASK_DEP_FAILED : TASK_PENDING) ? 0 : -1;
 }
 
+static bool counts_in(const struct noderole *nr, uint32_t group)
+{
+    return nr->group == group && (nr->failed > 0 || nr->dep_failed > 0) &&
+           !(nr->mode & MODE_FORGIVEN);
+}
+
+/* Of a roll-out: has more of it failed in an operation than may there? */
+static bool rolled_beyond(const struct anneal *a, uint32_t group)
+{
+    uint32_t last = 0;
+    for (uint32_t id = 1; a->groups.at[group].failed > 0 && id < a->noderoles.n; id++) {
+        uint32_t n = 0, op = a->noderoles.at[id].op;
+        if (!counts_in(&a->noderoles.at[id], group) || op == last)
+            continue;
+        for (uint32_t k = 1; k < a->noderoles.n; k++)
+            n += a->noderoles.at[k].op == op && counts_in(&a->noderoles.at[k], group);
+        if (n > rollout_budget(a, group, op))
+            return true;
+        last = op;
+    }
+    return false;
+}
+
 static int check_task(const struct anneal *a, uint32_t t, struct sums *s, struct err *e)
 {
     enum task_state st = a->task_state[t];
@@ -180,7 +203,9 @@ static int check_sums(const struct anneal *a, const struct sums *s, struct err *
                                                       a->noderoles.at[id].dep_failed > 0;
     for (uint32_t i = 1; i < a->groups.n; i++)
         if (a->groups.at[i].failed != s->group_failed[i] ||
-            a->groups.at[i].beyond != (s->group_failed[i] > a->groups.at[i].may_fail))
+            a->groups.at[i].beyond != (a->groups.at[i].stops
+                                           ? rolled_beyond(a, i)
+                                           : s->group_failed[i] > a->groups.at[i].may_fail))
             return broken(e, 4, "failures of a group", i);
     for (uint32_t i = 1; i < a->pools.n; i++)
         if (a->pools.at[i].taken != s->pool_taken[i])

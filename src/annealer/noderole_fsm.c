@@ -50,6 +50,7 @@ void noderole_adopt(struct anneal *a, uint32_t id, uint32_t op)
     struct op *from = &a->ops.at[nr->op], *to = &a->ops.at[op];
     if (nr->op == op)
         return;
+    tolerance_forgive(a, id, false); /* another roll-out */
     for (uint32_t i = 0; i < nr->n_tasks; i++) {
         uint32_t t = nr->first_task + i;
         enum task_state s = a->task_state[t];
@@ -63,7 +64,8 @@ void noderole_adopt(struct anneal *a, uint32_t id, uint32_t op)
     }
     uint32_t old = nr->op;
     nr->op = op;
-    nr->mode &= (uint16_t) ~(MODE_STOPPED | MODE_FORGIVEN | MODE_LET); /* another roll-out */
+    nr->mode &= (uint16_t) ~(MODE_STOPPED | MODE_LET);
+    tolerance_look(a, nr->group);
     vec_push(&to->noderoles, id);
     for (uint32_t i = 0; i < nr->n_tasks; i++) {
         uint32_t t = nr->first_task + i;

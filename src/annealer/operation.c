@@ -106,7 +106,8 @@ static bool rolled_out(const struct anneal *a, uint32_t op)
     for (size_t i = 0; i < o->noderoles.n; i++) {
         const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
         for (uint32_t k = 0; nr->op == op && !nr->node && k < nr->n_tasks; k++)
-            following += a->task_state[nr->first_task + k] == TASK_PENDING;
+            following += a->task_state[nr->first_task + k] == TASK_PENDING &&
+                         passive_follows(a, nr->first_task + k);
     }
     return following == unfinished(o);
 }
@@ -184,7 +185,9 @@ void operation_reset_task(struct anneal *a, uint32_t t)
     /* Another run: what was handed over under the old run's key must not be taken for this one. */
     a->noderoles.at[a->tasks[t].noderole].generation++;
     noderole_changed(a, a->tasks[t].noderole);
-    a->noderoles.at[a->tasks[t].noderole].mode &= (uint16_t) ~(MODE_STOPPED | MODE_FORGIVEN);
+    if (a->task_state[t] == TASK_FAILED)
+        tolerance_forgive(a, a->tasks[t].noderole, false);
+    a->noderoles.at[a->tasks[t].noderole].mode &= (uint16_t)~MODE_STOPPED;
     a->tasks[t].tries = 0;
     task_go(a, t, TASKEV_RESET, REASON_RETRY);
     if (undo_due(a, t))
@@ -339,6 +342,8 @@ static void give_back(struct anneal *a, uint32_t id)
     for (uint32_t t = nr->first_task; nr->cancelled > 0 && t < nr->first_task + nr->n_tasks; t++)
         if (a->task_state[t] == TASK_CANCELLED)
             operation_reset_task(a, t);
+    for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
+        task_join_failure(a, t); /* what failed meanwhile is not forgiven to everybody */
 }
 
 /* What it removes waits for nobody who still uses it, nor for what takes its place. */

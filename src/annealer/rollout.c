@@ -14,6 +14,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
 
+/* Has what the roll-out is about begun on it? */
+static bool member_begun(const struct noderole *nr)
+{
+    return (nr->mode & (MODE_BEGUN | MODE_ASIDE)) == MODE_BEGUN;
+}
+
 static bool member_stopped(const struct noderole *nr)
 {
     return (nr->mode & MODE_STOPPED) && nr->cancelled > 0;
@@ -39,7 +45,8 @@ bool rollout_op_stopped(const struct anneal *a, uint32_t op)
     return false;
 }
 
-uint32_t rollout_failures(struct anneal *a, uint32_t group, uint32_t op)
+/* Members whose failure counts in an operation; waiting: who waits for one that failed, too. */
+static uint32_t count_failures(struct anneal *a, uint32_t group, uint32_t op, bool waiting)
 {
     const struct group *g = &a->groups.at[group];
     uint32_t n = 0, epoch = ++a->epoch; /* one that left and came back is listed twice */
@@ -48,9 +55,30 @@ uint32_t rollout_failures(struct anneal *a, uint32_t group, uint32_t op)
         if (nr->group != group || nr->op != op || nr->visited == epoch)
             continue;
         nr->visited = epoch;
-        n += nr->failed > 0 && !(nr->mode & MODE_FORGIVEN);
+        n += (nr->failed > 0 || (waiting && nr->dep_failed > 0)) && !(nr->mode & MODE_FORGIVEN);
     }
     return n;
+}
+
+uint32_t rollout_failures(struct anneal *a, uint32_t group, uint32_t op)
+{
+    return count_failures(a, group, op, false);
+}
+
+bool rollout_beyond(struct anneal *a, uint32_t group)
+{
+    const struct group *g = &a->groups.at[group];
+    uint32_t counted = 0; /* nearly always all are of one operation */
+    for (size_t i = 0; g->failed > 0 && i < g->noderoles.n; i++) {
+        const struct noderole *nr = &a->noderoles.at[g->noderoles.at[i]];
+        if (nr->group != group || (nr->failed == 0 && nr->dep_failed == 0) || nr->op == counted ||
+            (nr->mode & MODE_FORGIVEN))
+            continue;
+        counted = nr->op;
+        if (count_failures(a, group, counted, true) > rollout_budget(a, group, counted))
+            return true;
+    }
+    return false;
 }
 
 uint32_t rollout_budget(const struct anneal *a, uint32_t group, uint32_t op)
@@ -76,19 +104,18 @@ static bool spent(struct anneal *a, uint32_t group, uint32_t op)
            rollout_failures(a, group, op) > rollout_budget(a, group, op);
 }
 
-/* What has not started of it does not, nor does what waits for it. */
+/* What has not started of it does not; what waits for that is on a->walk. */
 static void stop_member(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
-    bool any = false;
+    size_t base = a->walk.n;
     for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
-        any |= task_cancel(a, t, REASON_ROLLOUT);
-    if (!any)
+        if (task_cancel(a, t, REASON_ROLLOUT))
+            vec_push(&a->walk, t);
+    if (a->walk.n == base)
         return;
     nr->mode |= MODE_STOPPED;
     noderole_changed(a, id);
-    for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++)
-        task_cancel_cone(a, t);
 }
 
 static bool rolls(const struct anneal *a, const struct noderole *nr)
@@ -107,20 +134,35 @@ void rollout_failed(struct anneal *a, uint32_t id)
     if (!rolls(a, nr) || nr->failed == 0 || !spent(a, group, op))
         return;
     const struct group *g = &a->groups.at[group];
+    size_t base = a->walk.n;
     for (size_t i = 0; i < g->noderoles.n; i++) {
         const struct noderole *m = &a->noderoles.at[g->noderoles.at[i]];
-        if (m->group == group && m->op == op && m->node && !(m->mode & MODE_BEGUN) &&
-            m->failed == 0 && m->target != TARGET_ABSENT)
+        if (m->group == group && m->op == op && m->node && !member_begun(m) &&
+            m->target != TARGET_ABSENT)
             stop_member(a, g->noderoles.at[i]);
     }
+    tolerance_recount(a, group); /* who waits for all of them fails with what failed */
+    task_cancel_cone(a, base);
+}
+
+void rollout_begins(struct anneal *a, uint32_t t)
+{
+    struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
+    bool aside = a->defs.at[a->tasks[t].def].flags & DEF_F_ASIDE;
+    if (aside ? (nr->mode & MODE_BEGUN) != 0 : !(nr->mode & MODE_ASIDE))
+        return;
+    nr->mode ^= MODE_ASIDE; /* to begin with, or no more */
+    noderole_changed(a, a->tasks[t].noderole);
 }
 
 bool rollout_holds(struct anneal *a, uint32_t id)
 {
     const struct noderole *nr = &a->noderoles.at[id];
-    if (!rolls(a, nr) || (nr->mode & (MODE_BEGUN | MODE_LET)) || !spent(a, nr->group, nr->op))
+    size_t base = a->walk.n;
+    if (!rolls(a, nr) || member_begun(nr) || (nr->mode & MODE_LET) || !spent(a, nr->group, nr->op))
         return false;
     stop_member(a, id); /* it came too late to be there when its roll-out stopped */
+    task_cancel_cone(a, base);
     return true;
 }
 
@@ -134,7 +176,8 @@ void rollout_resume(struct anneal *a, uint32_t op)
             continue;
         nr->mode &= (uint16_t)~MODE_STOPPED;
         if (nr->failed > 0)
-            nr->mode |= MODE_FORGIVEN;
+            tolerance_forgive(a, id, true);
+        tolerance_look(a, nr->group);
         noderole_changed(a, id);
     }
 }

@@ -91,16 +91,17 @@ static bool forgives(const struct anneal *a, uint32_t t, uint32_t dep)
 {
     enum task_rule rule = task_rule(a, t);
 #ifdef ANNEAL_DEFECT_JOIN
-    return rule == RULE_JOIN_ENDED || rule == RULE_JOIN_TOLERATE; /* whatever became of the group */
+    return task_rule_ends(rule) || rule == RULE_JOIN_TOLERATE; /* whatever became of the group */
 #endif
-    return rule == RULE_JOIN_ENDED ||
+    return task_rule_ends(rule) ||
            (rule == RULE_JOIN_TOLERATE && tolerance_within(a, a->tasks[dep].noderole)) ||
            rollout_orders(a, dep, t);
 }
 
 static bool met_in(const struct anneal *a, uint32_t dep, enum task_state s, uint32_t t)
 {
-    return task_state_passed(s) || (task_state_failed(s) && forgives(a, t, dep));
+    return task_state_passed(s) || (task_state_failed(s) && forgives(a, t, dep)) ||
+           (s == TASK_CANCELLED && task_rule(a, t) == RULE_JOIN_OVER);
 }
 
 bool task_met(const struct anneal *a, uint32_t dep, uint32_t t)
@@ -122,7 +123,7 @@ static void tell_waiting(struct anneal *a, uint32_t t, bool passed)
             task_waits_more(a, next[i]);
 }
 
-/* It has failed, or had: that is over for some of them and not for others. */
+/* It has failed or is cancelled, or was: that is over for some of them and not for others. */
 static void tell_forgiving(struct anneal *a, uint32_t t, enum task_state from, enum task_state to)
 {
     uint32_t n;
@@ -176,7 +177,8 @@ void task_go(struct anneal *a, uint32_t t, enum task_event ev, enum reason why)
         else
             limits_span_settle(a, task->span);
     }
-    if (task_state_failed(from) || task_state_failed(to))
+    if (task_state_failed(from) || task_state_failed(to) || from == TASK_CANCELLED ||
+        to == TASK_CANCELLED)
         tell_forgiving(a, t, from, to);
     else if (task_state_passed(from) != task_state_passed(to))
         tell_waiting(a, t, task_state_passed(to));
@@ -223,7 +225,7 @@ void task_waits_more(struct anneal *a, uint32_t t)
 static void fail_with(struct anneal *a, uint32_t t)
 {
     uint32_t group = a->noderoles.at[a->tasks[t].noderole].group;
-    bool forgiving = task_rule(a, t) == RULE_JOIN_ENDED || task_rule(a, t) == RULE_JOIN_TOLERATE ||
+    bool forgiving = task_rule_ends(task_rule(a, t)) || task_rule(a, t) == RULE_JOIN_TOLERATE ||
                      (group && a->groups.at[group].stops);
     if (a->task_state[t] != TASK_PENDING || (forgiving && !task_dep_failed(a, t)))
         return;
@@ -288,22 +290,35 @@ bool task_cancel(struct anneal *a, uint32_t t, enum reason why)
     return true;
 }
 
+/* A stage or join waits on, and so does who waits for it. */
+static void cancel_through(struct anneal *a, uint32_t join)
+{
+    if ((a->tasks[join].flags & TASKF_WALKED) || task_dep_failed(a, join))
+        return; /* it will fail, and all behind it */
+    a->tasks[join].flags |= TASKF_WALKED;
+    vec_push(&a->walked, join);
+    vec_push(&a->walk, join);
+}
+
 static void cancel_with(struct anneal *a, uint32_t t)
 {
     uint32_t op = task_op(a, t);
-    if (a->task_state[t] != TASK_PENDING || passive_follows(a, t) || op == OPERATION_STANDING ||
-        a->ops.at[op].state != OPERATION_RUNNING || a->unmet[t] == 0)
+    if (a->task_state[t] != TASK_PENDING || a->unmet[t] == 0)
         return;
-    if (task_cancel(a, t, REASON_DEPENDENCY))
+    if (passive_follows(a, t) && task_rule(a, t) != RULE_JOIN_OVER)
+        cancel_through(a, t);
+    else if (!passive_follows(a, t) && op != OPERATION_STANDING &&
+             a->ops.at[op].state == OPERATION_RUNNING && task_cancel(a, t, REASON_DEPENDENCY))
         vec_push(&a->walk, t);
 }
 
-void task_cancel_cone(struct anneal *a, uint32_t t)
+void task_cancel_cone(struct anneal *a, size_t base)
 {
-    size_t base = a->walk.n;
-    vec_push(&a->walk, t);
+    uint32_t epoch = ++a->epoch;
     while (a->walk.n > base)
-        each_waiting(a, a->walk.at[--a->walk.n], ++a->epoch, cancel_with);
+        each_waiting(a, a->walk.at[--a->walk.n], epoch, cancel_with);
+    while (a->walked.n > 0)
+        a->tasks[a->walked.at[--a->walked.n]].flags &= (uint8_t)~TASKF_WALKED;
 }
 
 /* Only what belongs to an operation that will end is told: the standing one waits for a retry. */

@@ -60,9 +60,10 @@ bool anneal_noderole(const struct anneal *a, uint32_t id, struct noderole_view *
                                 .target = nr->target,
                                 .reason = nr->reason,
                                 .flags = nr->flags,
-                                .begun = nr->mode & MODE_BEGUN,
+                                .begun = (nr->mode & (MODE_BEGUN | MODE_ASIDE)) == MODE_BEGUN,
                                 .forgiven = nr->mode & MODE_FORGIVEN,
                                 .let = nr->mode & MODE_LET,
+                                .stopped = (nr->mode & MODE_STOPPED) && nr->cancelled > 0,
                                 .data = nr->data};
     return true;
 }
@@ -104,7 +105,8 @@ bool anneal_operation(const struct anneal *a, uint32_t id, struct operation_view
                                  .ended_ms = o->ended_ms,
                                  .total = o->total,
                                  .done = o->done,
-                                 .failed = o->failed};
+                                 .failed = o->failed,
+                                 .failures = o->failures};
     for (int s = 0; s < TASK_STATE_COUNT; s++)
         v->counts[s] = o->counts[s];
     v->counts[TASK_DONE] += o->gone;

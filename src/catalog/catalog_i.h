@@ -336,6 +336,8 @@ int graph_cross_item(struct graph_reader *r, const struct value *v, struct graph
                      struct err *e);
 /* False: no number of either kind. */
 bool graph_tolerance_read(const struct value *v, struct graph_tolerance *ret);
+/* Of a strategy: how many members may fail before their roll-out stops. */
+void catalog_read_failures(struct load *l, const struct value *v, struct graph_tolerance *ret);
 /* The number of the graph, which is made if there is none; CATALOG_NONE, reported, past a limit. */
 uint32_t catalog_graph_begin(struct load *l, uint32_t doc);
 void catalog_read_vertex(struct load *l, const struct value *v);

@@ -172,9 +172,16 @@ static void strategy_amount(struct load *l, const struct value *v, void *object)
     }
 }
 
+static void strategy_failures(struct load *l, const struct value *v, void *object)
+{
+    struct graph_strategy *s = object;
+    catalog_read_failures(l, v, &s->failures);
+}
+
 static const struct field strategy_fields[] = {
     {"type", strategy_type},
     {"amount", strategy_amount},
+    {"failures", strategy_failures},
 };
 
 static void vertex_strategy(struct load *l, const struct value *v, void *object)
@@ -293,6 +300,22 @@ static const struct field vertex_fields[] = {
 };
 
 /* Keys that a vertex of this kind has no use for. */
+/* Who never stops has no budget, and a budget is said once. */
+static void strategy_check(struct load *l, const struct load_vertex *x)
+{
+    const struct graph_strategy *s = &x->v.strategy;
+    if (!s->failures.given)
+        return;
+    const char *fault = x->v.kind != VERTEX_GROUP ? "only the strategy of a group has \"failures\""
+                        : x->v.tolerance.given
+                            ? "\"failures\" and \"fault_tolerance\" say the same: one is enough"
+                        : !graph_strategy_limit(s) && !s->amount_of
+                            ? "\"failures\" is of a strategy with an amount, or one_by_one"
+                            : NULL;
+    if (fault)
+        catalog_fault(l, CATALOG_ERROR, ERR_INVALID, s->where, "%s", fault);
+}
+
 static void keys_check(struct load *l, const struct load_vertex *x)
 {
     static const struct {
@@ -319,6 +342,7 @@ static void keys_check(struct load *l, const struct load_vertex *x)
             catalog_fault(l, CATALOG_WARNING, ERR_INVALID, catalog_where_of(v),
                           "\"%s\" says nothing about a %s", rules[i].key, kinds[x->v.kind]);
     }
+    strategy_check(l, x);
     if ((value_get(x->at, "cross_depends") && value_get(x->at, "cross-depends")) ||
         (value_get(x->at, "cross_depended_by") && value_get(x->at, "cross-depended-by")))
         catalog_error(l, x->at, ERR_INVALID, "one cross dependency in two spellings");
@@ -338,6 +362,7 @@ void catalog_read_vertex(struct load *l, const struct value *v)
     x.v.where = catalog_where_of(v);
     x.v.barclamp = l->barclamp;
     x.v.same_node = b->graphs_same_node;
+    x.v.lenient = l->lenient;
     x.v.circles_limit = b->graphs_limit;
     x.v.fail_on_error = true;
     x.v.retries = CATALOG_NONE;

@@ -306,6 +306,15 @@ bool graph_tolerance_read(const struct value *v, struct graph_tolerance *ret)
     return true;
 }
 
+void catalog_read_failures(struct load *l, const struct value *v, struct graph_tolerance *ret)
+{
+    if (graph_tolerance_read(v, ret) && ret->value >= 0 && !(ret->percent && ret->value > 100))
+        return;
+    struct err *e = catalog_fault(l, CATALOG_ERROR, ERR_INVALID, catalog_where_of(v),
+                                  "\"failures\" must be a number or a percentage");
+    (void)err_hint(e, "write how many members may fail before the roll-out stops: 1, or \"10%%\"");
+}
+
 int64_t graph_tolerance_of(const struct graph_tolerance *t, uint32_t total)
 {
     int64_t value = t->value;

@@ -54,13 +54,7 @@ static void strategy_failures(struct load *l, const struct value *v, void *objec
 {
     struct strategy_read *s = object;
     s->failures_at = v;
-    if (!graph_tolerance_read(v, &s->failures) || s->failures.value < 0 ||
-        (s->failures.percent && s->failures.value > 100)) {
-        struct err *e = catalog_fault(l, CATALOG_ERROR, ERR_INVALID, catalog_where_of(v),
-                                      "\"failures\" must be a number or a percentage");
-        (void)err_hint(e,
-                       "write how many members may fail before the roll-out stops: 1, or \"10%%\"");
-    }
+    catalog_read_failures(l, v, &s->failures);
 }
 
 static const struct field strategy_fields[] = {

@@ -57,8 +57,9 @@ struct graph_cross {
 struct graph_strategy {
     uint8_t type; /* enum strategy */
     bool given;
-    uint32_t amount;              /* 0: no limit */
-    const struct expr *amount_of; /* instead of it; NULL */
+    uint32_t amount;                 /* 0: no limit */
+    const struct expr *amount_of;    /* instead of it; NULL */
+    struct graph_tolerance failures; /* of a group: that may be before no further node begins */
     struct catalog_where where;
 };
 /* At a time, as declared; 0: no limit.  An amount that is an expression counts as none. */
@@ -68,6 +69,7 @@ struct graph_vertex {
     uint8_t kind; /* enum vertex_kind */
     uint32_t barclamp;
     bool same_node;               /* requires and required_for mean the same node only */
+    bool lenient;                 /* of a barclamp that is read so: imported */
     bool circles_limit;           /* a strategy in a circle becomes a limit */
     struct graph_selector nodes;  /* of a task or group; its id if nothing was said */
     struct graph_selector groups; /* what `groups` says, whatever selects the nodes */

@@ -188,5 +188,9 @@ int cli_report_operation(struct cli *c, int64_t id, struct err *e)
     c->exit = exit_of(op.state);
     if (op.failed && c->format != OUT_JSON)
         rc = failures_show(c, id, e);
+    buf_clear(&b);
+    progress_rollouts_put(&b, &op, "");
+    if (b.len && c->format != OUT_JSON)
+        (void)fwrite(b.data, 1, b.len, c->env->err);
     return rc;
 }

@@ -95,6 +95,7 @@ int cmd_operation_show(struct cli *c, struct err *e)
         progress_outcome_put(&b, &op.outcome);
         buf_putc(&b, '\n');
     }
+    progress_rollouts_put(&b, &op, "  ");
     buf_putc(&b, '\n');
     cli_put(c, &b);
     cli_print_sheet(c, v, operation_sheet, "id");

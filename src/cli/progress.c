@@ -46,10 +46,28 @@ static struct progress_outcome outcome_read(struct arena *mem, const struct valu
     };
 }
 
+/* Those of its roll-outs that stopped. */
+static void rollouts_read(struct arena *mem, const struct value *list, struct progress_op *op)
+{
+    uint32_t n = value_is(list, VALUE_LIST) ? list->n : 0;
+    op->rollouts = arena_new(mem, struct progress_rollout, n);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct value *v = &list->items[i];
+        if (value_as_bool(value_get(v, "stopped"), false))
+            op->rollouts[op->n_rollouts++] = (struct progress_rollout){
+                .name = text_at(mem, v, "name"),
+                .members = number_at(v, "members", 0),
+                .failed = number_at(v, "failed", 0),
+                .may_fail = number_at(v, "may_fail", 0),
+                .left = number_at(v, "left", 0),
+            };
+    }
+}
+
 struct progress_op progress_op_read(struct arena *mem, const struct value *v)
 {
     const struct value *p = value_get(v, "progress");
-    return (struct progress_op){
+    struct progress_op op = {
         .id = number_at(v, "id", 0),
         .kind = text_at(mem, v, "kind"),
         .title = text_at(mem, v, "title"),
@@ -69,7 +87,10 @@ struct progress_op progress_op_read(struct arena *mem, const struct value *v)
         .ended_ms = time_at(v, "ended_at"),
         .held = value_as_bool(value_get(v, "held"), false),
         .outcome = outcome_read(mem, value_get(v, "outcome")),
+        .rollback = text_at(mem, v, "rollback"),
     };
+    rollouts_read(mem, value_get(v, "rollouts"), &op);
+    return op;
 }
 
 struct progress_task progress_task_read(struct arena *mem, const struct value *v)
@@ -179,11 +200,44 @@ static int op_tasks_draw(struct pen *pen, const struct progress_task *tasks, siz
     return drawn;
 }
 
+/* "the roll-out of web stopped: 2 of 7 members failed, 0 may; 5 are left as they are" */
+static void rollout_put(struct buf *b, const struct progress_rollout *r)
+{
+    buf_printf(b, "the roll-out of %s stopped: %lld of %s failed, %lld may; %lld %s left as %s",
+               r->name, (long long)r->failed, text_count((uint64_t)r->members, "member").s,
+               (long long)r->may_fail, (long long)r->left, r->left == 1 ? "is" : "are",
+               r->left == 1 ? "it is" : "they are");
+}
+
+void progress_rollouts_put(struct buf *b, const struct progress_op *op, const char *margin)
+{
+    for (size_t i = 0; i < op->n_rollouts; i++) {
+        buf_puts(b, margin);
+        rollout_put(b, &op->rollouts[i]);
+        buf_putc(b, '\n');
+    }
+    if (!op->n_rollouts)
+        return;
+    buf_printf(b, "%s  on with the rest:          anneal operation resume %lld [--failures N]\n",
+               margin, (long long)op->id);
+    buf_printf(b, "%s  the same with what failed: anneal operation retry %lld\n", margin,
+               (long long)op->id);
+    if (*op->rollback)
+        buf_printf(b, "%s  back:                      %s\n", margin, op->rollback);
+}
+
 static void op_draw(struct pen *pen, const struct progress *p, const struct progress_op *op,
                     int room, int64_t now_ms)
 {
     heading_draw(pen, op, now_ms);
     bar_draw(pen, op);
+    if (op->n_rollouts && !progress_op_ended(op) && room > 0) {
+        SCOPED_BUF(text);
+        rollout_put(&text, &op->rollouts[0]);
+        pen_put(pen, STYLE_WARN, "  %s", text.data);
+        pen_end(pen);
+        room--;
+    }
     int drawn = op_tasks_draw(pen, p->failed, p->n_failed, op->id, true, (room + 1) / 2, now_ms);
     int left = room - drawn;
     int shown = op_tasks_draw(pen, p->running, p->n_running, op->id, false,

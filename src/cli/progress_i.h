@@ -15,6 +15,10 @@ struct progress_outcome { /* of one that did not end well: tasks that do somethi
     int64_t done, failed, never_ran, undone;
     const char *what; /* the first that failed, "create on n1"; "": none is named */
 };
+struct progress_rollout { /* that stopped */
+    const char *name;
+    int64_t members, failed, may_fail, left;
+};
 struct progress_op {
     int64_t id;
     const char *kind, *title, *state;
@@ -24,6 +28,9 @@ struct progress_op {
     int64_t created_ms, ended_ms; /* -1: not known, not yet */
     bool held;
     struct progress_outcome outcome;
+    struct progress_rollout *rollouts; /* those that stopped */
+    size_t n_rollouts;
+    const char *rollback; /* the command that takes it back; "": none */
 };
 struct progress_task {
     int64_t id, operation, attempt;
@@ -50,6 +57,9 @@ void progress_line(struct buf *b, const struct progress_op *op);
 /* "operation 14 failed after 3m12s: 104 of 200 tasks done, 2 failed (create on n1, and 1 more), 94
  * never ran" */
 void progress_summary(struct buf *b, const struct progress_op *op);
+/* Of each roll-out of it that stopped a line, then the commands that go on or back; each line
+ * begins with `margin`.  Nothing if none has. */
+void progress_rollouts_put(struct buf *b, const struct progress_op *op, const char *margin);
 /* The part of it behind the colon. */
 void progress_outcome_put(struct buf *b, const struct progress_outcome *o);
 

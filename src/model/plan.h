@@ -37,7 +37,8 @@ enum {                                  /* plan_def.flags */
        DEF_F_LASTING = 1u << 4, /* done once on a machine it is done: no data or boot repeat it */
        DEF_F_UNDONE = 1u << 5,  /* before it is tried again the task with rule `undo` runs */
        DEF_F_CHAINS = 1u << 6,  /* it may be sent ahead, behind what it waits for */
-       DEF_F_ALL = (1u << 7) - 1,
+       DEF_F_ASIDE = 1u << 7,   /* of a member of a roll-out: whoever began with it has not begun */
+       DEF_F_ALL = (1u << 8) - 1,
 };
 
 struct plan_def { /* a task definition not known to the engine yet */

@@ -57,9 +57,11 @@
     X(JOIN_ENDED, "join-ended")       /* DONE when all it waits for has ended, failed or not */    \
     X(JOIN_TOLERATE, "join-tolerate") /* the same, if what failed is within its group's tolerance  \
                                        */                                                          \
-    X(KEEP, "keep") /* done before: SKIPPED in the run that its plan begins, then RUN */           \
-    X(ONCE, "once") /* an attempt in the run that its plan begins, then SKIP */                    \
-    X(UNDO, "undo") /* an attempt before what it undoes is tried again, else SKIP */
+    X(KEEP, "keep")           /* done before: SKIPPED in the run that its plan begins, then RUN */ \
+    X(ONCE, "once")           /* an attempt in the run that its plan begins, then SKIP */          \
+    X(UNDO, "undo")           /* an attempt before what it undoes is tried again, else SKIP */     \
+    X(JOIN_OVER, "join-over") /* DONE when all it waits for has ended, was not to begin, or is     \
+                                 cancelled */
 #define ALIVE_STATES(X)                                                                            \
     X(UNKNOWN, "unknown")                                                                          \
     X(ALIVE, "alive")                                                                              \

@@ -62,6 +62,14 @@ static bool is_single(const struct phasing *x, uint32_t service)
     return x->d->part_size[x->d->part[service]] == 1;
 }
 
+/* Is it one of those that go a few at a time? */
+static bool cell_rolls(const struct phasing *x, uint32_t node, uint32_t i)
+{
+    uint32_t service = service_at(x, node, i);
+    return cell_in_turn(x, node, i) && is_single(x, service) &&
+           x->c->services[service].strategy != STRATEGY_PARALLEL;
+}
+
 static int cell_check(const struct phasing *x, uint32_t node, uint32_t i)
 {
     uint16_t cell = x->w->cells[x->w->first[node] + i];
@@ -111,7 +119,7 @@ static void sets_note(struct phasing *x, uint32_t v, uint32_t service, uint32_t 
 static uint32_t span_new(struct phasing *x, uint32_t service)
 {
     const struct phase_service *s = &x->c->services[service];
-    if (s->strategy != STRATEGY_ROLLING || !is_single(x, service))
+    if (s->strategy != STRATEGY_ROLLING)
         return 0;
     if (!x->pool_of[service]) {
         vec_push(&x->pools, ((struct phase_pool){service, s->max ? s->max : 1}));
@@ -140,7 +148,8 @@ static uint32_t cell_fill(struct phasing *x, uint32_t node, uint32_t i, uint32_t
     uint32_t service = service_at(x, node, i), phases = cell_phases(x, node, i);
     bool in_turn = cell_in_turn(x, node, i);
     bool starts = in_turn && !(phases & PHASE_F_START) && is_single(x, service);
-    uint32_t span = in_turn && phases ? span_new(x, service) : 0;
+    bool rolls = cell_rolls(x, node, i);
+    uint32_t span = rolls && phases ? span_new(x, service) : 0;
     uint16_t pulled = x->w->pulled[x->w->first[node] + i];
     for (uint32_t left = phases; left; left &= left - 1, v++) {
         enum phase_kind k = (enum phase_kind)__builtin_ctz(left);
@@ -154,7 +163,8 @@ static uint32_t cell_fill(struct phasing *x, uint32_t node, uint32_t i, uint32_t
                                                   .service = service,
                                                   .span = span,
                                                   .kind = (uint8_t)k,
-                                                  .pulled = pulled >> k & 1};
+                                                  .pulled = pulled >> k & 1,
+                                                  .rolls = rolls};
         sets_note(x, v, service, found, waits);
     }
     return v;
@@ -220,7 +230,7 @@ static uint32_t cell_edges(struct phasing *x, uint32_t node, uint32_t i, uint32_
 {
     uint32_t service = service_at(x, node, i);
     uint32_t n = (uint32_t)__builtin_popcount(cell_phases(x, node, i)), end = v + n;
-    bool one_by_one = n && cell_in_turn(x, node, i) && is_single(x, service) &&
+    bool one_by_one = n && cell_rolls(x, node, i) &&
                       x->c->services[service].strategy == STRATEGY_ONE_BY_ONE;
     bool told = x->established == PHASE_NIL;
     for (uint32_t at = v; at < end; at++) {

@@ -25,6 +25,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "catalog/catalog.h"
 
 #define PHASE_NIL UINT32_MAX
 enum {
@@ -83,8 +84,9 @@ struct phase_service {
     uint32_t n_provides;
     const struct phase_depend *depends;
     uint32_t n_depends;
-    uint8_t strategy; /* enum strategy of the catalog */
-    uint32_t max;     /* STRATEGY_ROLLING: at a time */
+    uint8_t strategy;                /* enum strategy of the catalog */
+    uint32_t max;                    /* STRATEGY_ROLLING: at a time */
+    struct graph_tolerance failures; /* of a strategy: that may be before no further one starts */
 };
 struct phase_node {
     struct str name;
@@ -186,6 +188,7 @@ struct phase_vertex {
     uint8_t kind;           /* enum phase_kind */
     uint8_t rule;           /* enum task_rule */
     bool pulled;            /* nobody asked for it */
+    bool rolls;             /* it goes in turn by its service's strategy: of a roll-out */
 };
 struct phase_join {
     uint32_t service; /* PHASE_NIL: all machines that are made */

@@ -2,8 +2,8 @@
  *
  * Both are tasks of no node, in a carrier of their own.  Who waits for nothing waits for what comes
  * before; what comes after waits for a join of all that nobody else waits for, and that join lets
- * failures count as ends.  So the frame costs an edge for each beginning and each end of the plan,
- * and knows nothing of what lies between.
+ * failures count as ends, and what does not begin because a roll-out stopped.  So the frame costs
+ * an edge for each beginning and each end of the plan, and knows nothing of what lies between.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "model/states.h"
@@ -123,7 +123,7 @@ static void after_fill(struct phase_spots *s, uint32_t first)
     p->tasks[join] = (struct plan_task){.noderole = s->carriers[s->frame.carrier].ref,
                                         .def = phase_def_passive(s->l, str_of("join:end"), "join"),
                                         .weight = s->frame.behind,
-                                        .rule = RULE_JOIN_ENDED,
+                                        .rule = RULE_JOIN_OVER,
                                         .deps = ends,
                                         .n_deps = n};
     joined[0] = join | PLAN_NEW;

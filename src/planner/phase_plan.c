@@ -182,7 +182,7 @@ static void joins_fill(struct phase_spots *s)
             .noderole = s->carriers[j / PHASE_CARRIER_TASKS].ref,
             .def = phase_def_passive(s->l, str_of(name), "join"),
             .weight = 1,
-            .rule = RULE_JOIN_ALL,
+            .rule = s->l->plan->n_groups ? RULE_JOIN_TOLERATE : RULE_JOIN_ALL,
             .deps = waits.at,
             .n_deps = waits.n};
     }

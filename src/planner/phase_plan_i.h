@@ -3,6 +3,7 @@
  *   phase_plan.c    from end to end: tasks, edges, weights
  *   phase_spot.c    noderoles: what is new, what changes, where their tasks are
  *   phase_step.c    definitions, pools
+ *   phase_group.c   roll-outs
  *   phase_frame.c   what comes before and after everything else
  *
  * A spot is a noderole of the cluster: for each node its machine, then its services.  Its tasks are
@@ -41,6 +42,7 @@ struct phase_laying {
     VEC(struct phase_plan_pool) sizes;
     VEC(struct plan_span) spans;
     uint32_t *graph_pools; /* by pool of the graph: ref */
+    uint32_t *groups;      /* by service: index into plan.groups + 1; 0: it is in no roll-out */
 };
 
 /* phase_step.c: NULL and l->e if there is none to be had. */
@@ -92,6 +94,9 @@ struct phase_spots {
  * and changes, and where everybody's tasks are. */
 int phase_spots_count(struct phase_spots *s, uint32_t *ret_n_new);
 void phase_spots_fill(struct phase_spots *s, uint32_t n_new);
+/* phase_group.c: when it is known which spots there are; the group of one, index + 1. */
+void phase_groups_fill(struct phase_spots *s);
+uint32_t phase_spot_group(const struct phase_spots *s, const struct phase_spot *sp);
 /* phase_frame.c: what it will be, once it is known whether the plan has other tasks; then its
  * tasks, and who waits for them, when all others are filled and weighed. */
 int phase_frame_count(struct phase_spots *s);

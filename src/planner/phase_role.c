@@ -50,7 +50,8 @@ void phase_service_of_role(const struct catalog *cat, const struct catalog_role 
                                   .depends = depends,
                                   .n_depends = role->n_depends,
                                   .strategy = role->strategy,
-                                  .max = role->max};
+                                  .max = role->max,
+                                  .failures = role->failures};
 }
 
 const struct catalog_action *phase_provider_action(const struct catalog_provider *p,

@@ -153,6 +153,7 @@ static void noderole_fill(struct phase_spots *s, const struct phase_spot *sp)
         .role = text_kept(s, place->role),
         .node = s->l->req->nodes[sp->node],
         .deployment = s->l->req->deployment,
+        .group = phase_spot_group(s, sp),
         .cohort = place->cohort,
         .flags = place->flags,
         .target = place->target,
@@ -177,7 +178,8 @@ static void change_fill(struct phase_spots *s, const struct phase_spot *sp, stru
     if (place->removed)
         return;
     if (sp->phases) {
-        c->what |= PLAN_C_TASKS;
+        c->what |= PLAN_C_TASKS | PLAN_C_GROUP;
+        c->group = phase_spot_group(s, sp);
         c->target = place->target;
         c->reason = place->reason;
     }
@@ -296,6 +298,7 @@ int phase_spots_count(struct phase_spots *s, uint32_t *ret_n_new)
 
 void phase_spots_fill(struct phase_spots *s, uint32_t n_new)
 {
+    phase_groups_fill(s);
     noderoles_fill(s, n_new);
     tasks_place(s);
 }

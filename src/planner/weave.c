@@ -102,6 +102,11 @@ static void keep_lists(struct weaving *x)
     w->limits = arena_new(&w->mem, struct weave_limit, w->n_limits);
     if (w->n_limits)
         memcpy(w->limits, x->limits.at, w->n_limits * sizeof *w->limits);
+    bool *rolls = arena_new(&w->mem, bool, x->g->n_vertices);
+    for (uint32_t v = 0; v < x->g->n_vertices; v++)
+        rolls[v] = x->g->vertices[v].kind == VERTEX_GROUP && x->strands[v].amount > 0 &&
+                   !x->no_chunks[v];
+    w->rolls = rolls;
     w->n_warnings = (uint32_t)x->warnings->n;
     w->warnings = arena_new(&w->mem, struct weave_warning, w->n_warnings);
     for (uint32_t i = 0; i < w->n_warnings; i++) {

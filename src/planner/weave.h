@@ -132,6 +132,7 @@ struct weave {
     struct graph_patterns *patterns;               /* of dependencies that expressions gave */
     struct weave_limit *limits;
     uint32_t n_limits;
+    const bool *rolls; /* by vertex of the graph: a group whose nodes go a few at a time */
     struct weave_warning *warnings;
     uint32_t n_warnings;
 };

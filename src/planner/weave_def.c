@@ -110,7 +110,8 @@ static const struct catalog_jig *jig_of(const struct laying *l, const struct gra
     return jig ? jig : l->req->any_jig;
 }
 
-static uint32_t def_make(struct laying *l, const struct graph_vertex *t, const struct value *params)
+static uint32_t def_make(struct laying *l, const struct graph_vertex *t, const struct value *params,
+                         bool aside)
 {
     SCOPED_ARENA(mem);
     const struct catalog_jig *jig = jig_of(l, t);
@@ -125,6 +126,8 @@ static uint32_t def_make(struct laying *l, const struct graph_vertex *t, const s
     (void)l->req->world->jig(l->req->world->ctx, jig->name, &d.jig, &active);
     if (!t->fail_on_error)
         d.flags |= DEF_F_MAY_FAIL;
+    if (aside)
+        d.flags |= DEF_F_ASIDE;
     if (jig->reach == REACH_OUTSIDE)
         d.flags |= DEF_F_OUTSIDE;
     if (str_is(jig->implementation, "reboot") && !l->req->no_op) {
@@ -147,15 +150,16 @@ uint32_t weave_def_run(struct laying *l, uint32_t v)
     const struct weave_vertex *at = &l->w->vertices[v];
     const struct graph_vertex *t = &l->g->vertices[at->task];
     const struct value *params = NULL;
-    if (l->def_of[at->task])
-        return l->def_of[at->task];
+    bool aside = weave_aside(l, v); /* whatever runs has a place */
+    if (l->def_of[aside][at->task])
+        return l->def_of[aside][at->task];
     if (l->req->parameters) {
         if (l->req->parameters(l->req->ctx, at->task, at->node, &params, l->e) < 0)
             return 0;
         if (params != t->parameters) /* of this node only */
-            return def_make(l, t, params);
+            return def_make(l, t, params, aside);
     }
-    return l->def_of[at->task] = def_make(l, t, t->parameters);
+    return l->def_of[aside][at->task] = def_make(l, t, t->parameters, aside);
 }
 
 /* --- what nothing executes --- */

@@ -1,9 +1,9 @@
 /* weave_plan.c - from end to end: places, tasks, edges, groups
  *
  * Where failures of a group are forgiven is decided here.  Joins and stages tolerate as soon as any
- * group of the graph does; imported stages wait for the end only.  An edge from one instance to one
- * on another node has no join, so what a tolerant group does gets one of its own: on its own node a
- * failure stays what it is.
+ * group of the graph does, or may once it was resumed; imported stages wait for the end only.  An
+ * edge from one instance to one on another node has no join, so what a tolerant group does gets one
+ * of its own: on its own node a failure stays what it is.
  *
  * A noderole whose tasks another one owns, since they serve both, has a closing task that waits for
  * them: it is in service when they are done, and has failed when they have.
@@ -29,6 +29,29 @@ static bool is_held(const struct laying *l, uint32_t v)
 
 /* --- groups and their tolerance --- */
 
+static bool imported(const struct graph_vertex *v)
+{
+    return v->lenient || v->same_node;
+}
+
+/* Does it matter how many of a group fail?  A strategy that nobody limited stops at the first. */
+static bool may_lose(const struct graph_vertex *v, bool rolls)
+{
+    return v->tolerance.given || (rolls && (v->strategy.failures.given || !imported(v)));
+}
+
+static const struct plan_group *group_of(const struct laying *l, uint32_t v)
+{
+    uint32_t group = l->req->members[l->place_of[v]].group;
+    return group != WEAVE_NONE && l->groups[group] ? &l->plan->groups[l->groups[group] - 1] : NULL;
+}
+
+bool weave_aside(const struct laying *l, uint32_t v)
+{
+    const struct plan_group *group = group_of(l, v);
+    return group && group->stops && l->req->members[l->place_of[v]].group != l->w->vertices[v].role;
+}
+
 static void groups_fill(struct laying *l)
 {
     struct plan *p = l->plan;
@@ -39,22 +62,26 @@ static void groups_fill(struct laying *l)
     p->groups = arena_new(&p->mem, struct plan_group, l->g->n_vertices);
     for (uint32_t i = 0; i < l->g->n_vertices; i++) {
         const struct graph_vertex *v = &l->g->vertices[i];
-        int64_t may = v->tolerance.given ? graph_tolerance_of(&v->tolerance, total[i]) : -1;
-        if (!total[i] || !v->tolerance.given)
+        bool rolls = l->w->rolls[i];
+        if (!total[i] || !may_lose(v, rolls))
             continue;
+        int64_t may = v->tolerance.given ? graph_tolerance_of(&v->tolerance, total[i])
+                      : v->strategy.failures.given
+                          ? graph_tolerance_of(&v->strategy.failures, total[i])
+                          : 0;
         p->groups[p->n_groups++] = (struct plan_group){
             {arena_strndup(&p->mem, v->id.s, v->id.n), v->id.n},
-            may < 0 ? PLAN_ANY_FAIL : (uint32_t)may};
+            may < 0 ? PLAN_ANY_FAIL : (uint32_t)may,
+            rolls};
         l->groups[i] = p->n_groups;
-        l->tolerant |= may != 0;
+        l->tolerant |= may != 0 || (rolls && !imported(v));
     }
 }
 
 static bool forgives(const struct laying *l, uint32_t v)
 {
-    uint32_t group = l->req->members[l->place_of[v]].group;
-    return group != WEAVE_NONE && l->groups[group] &&
-           l->plan->groups[l->groups[group] - 1].may_fail > 0;
+    const struct plan_group *group = group_of(l, v);
+    return group && (group->may_fail > 0 || group->stops);
 }
 
 /* --- who has what --- */
@@ -405,7 +432,8 @@ int weave_plan_make(const struct weave_plan_request *req, struct weave_plan *ret
     l.forgiving = arena_new(&l.mem, uint32_t, w->n);
     l.closing = filled(&l.mem, req->n_members);
     l.groups = arena_new(&l.mem, uint32_t, l.g->n_vertices);
-    l.def_of = arena_new(&l.mem, uint32_t, l.g->n_vertices);
+    for (int aside = 0; aside < 2; aside++)
+        l.def_of[aside] = arena_new(&l.mem, uint32_t, l.g->n_vertices);
     l.first_limit = arena_new(&l.mem, uint32_t, l.g->n_vertices);
     l.next_limit = arena_new(&l.mem, uint32_t, w->n_limits);
     l.limit_pool = arena_new(&l.mem, uint32_t, w->n_limits);

@@ -28,9 +28,9 @@ struct laying {
     uint32_t *forgiving, n_forgiving; /* the vertices that have one, in the order of their joins */
     uint32_t *closing; /* by member: the task that stands for what others do for it; WEAVE_NONE */
     uint32_t *groups;  /* by vertex of the graph: index into plan.groups + 1; 0: it has none */
-    bool tolerant;     /* some group may lose members */
+    bool tolerant;     /* some group may lose members, now or once it was resumed */
     struct u64map def_known; /* digest -> ref */
-    uint32_t *def_of;        /* by vertex of the graph: of all nodes alike; 0: not yet */
+    uint32_t *def_of[2]; /* by vertex of the graph: of all nodes alike; 0: not yet; aside, or not */
     VEC(struct plan_def) defs;
     VEC(struct plan_pool) new_pools;
     VEC(struct weave_pool) sizes;
@@ -39,6 +39,9 @@ struct laying {
     uint32_t *next_limit, *limit_pool; /* by limit: another of the same task; ref */
     uint32_t *span_of;                 /* by member: index + 1 of its group's span */
 };
+
+/* weave_plan.c: does a member hold it that is in a roll-out about other tasks? */
+bool weave_aside(const struct laying *l, uint32_t v);
 
 /* weave_def.c: what vertex v of the weave is to the engine.  A ref; 0 and l->e: it cannot be. */
 uint32_t weave_def_run(struct laying *l, uint32_t v);

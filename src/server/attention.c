@@ -1,4 +1,4 @@
-/* attention.c - nodes that need a person, for whoever asks how things are
+/* attention.c - nodes and roll-outs that need a person, for whoever asks how things are
  *
  * Each kind of trouble is told once, with how many nodes have it, the first of them, and what to
  * do. A node is told under the trouble that comes first in the list: whoever is dead because it
@@ -7,6 +7,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/text.h"
 #include "server/probing.h"
+#include "server/rollouts.h"
 
 enum trouble { TROUBLE_HOST_KEY, TROUBLE_AUTH, TROUBLE_DEAD, TROUBLE_REPLACED, TROUBLE_COUNT };
 static const struct {
@@ -81,5 +82,6 @@ struct value *attention_view(struct server *s, struct arena *mem)
         value_put_text(mem, v, "node", name);
         value_add(mem, list, v);
     }
+    rollouts_attention(s, mem, list);
     return list;
 }

@@ -152,7 +152,9 @@ static void nodes_make(struct cluster_work *w)
 static int fill(struct cluster_work *w, enum phase_op op, const bool *services, const bool *nodes,
                 struct err *e)
 {
-    struct phase_request req = {op, services, nodes, w->ask->in_turn};
+    /* What is gone back to serves already where it was not left: it stays up, a few at a time. */
+    bool in_turn = w->ask->in_turn || w->ask->verb == CLUSTER_ROLLBACK;
+    struct phase_request req = {op, services, nodes, in_turn};
     return phase_request_op(&req, &w->cluster, w->deps, &w->work, e);
 }
 

@@ -8,6 +8,7 @@
 #include "model/taskmsg.h"
 #include "server/ending.h"
 #include "server/forecast.h"
+#include "server/rollouts.h"
 
 enum { ATTEMPT_SUPERSEDED = 1u << 0 }; /* of row_attempt.flags, as the engine writes them */
 
@@ -203,6 +204,8 @@ struct value *view_operation_full(struct server *s, struct arena *a, uint32_t id
 {
     struct value *v = view_operation(s, a, id);
     value_set(a, v, "outcome", outcome_value(s, a, id));
+    value_set(a, v, "rollouts", rollouts_view(s, a, id));
+    value_put_text(a, v, "rollback", rollouts_way_back(s, a, id));
     return v;
 }
 

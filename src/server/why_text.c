@@ -11,6 +11,7 @@
 
 #include "base/text.h"
 #include "server/probing.h"
+#include "server/rollouts.h"
 #include "server/tenants.h"
 
 enum gravity { GRAVITY_LINK, GRAVITY_TIME, GRAVITY_CHANGE, GRAVITY_PERSON };
@@ -371,9 +372,12 @@ static void tell_rollout(const struct why_answer *w, const struct why *y, struct
 {
     uint32_t may, failed = anneal_rollout(w->server->engine, y->id, (uint32_t)y->value, &may);
     t->gravity = GRAVITY_PERSON;
-    t->text = arena_printf(
-        w->mem, "the roll-out of %s in operation %" PRIu64 " stopped: %s failed, %u may",
-        or_unknown(t->about.name), y->value, text_count(failed, "member").s, may);
+    uint32_t left = rollouts_left(w->server, y->id, (uint32_t)y->value);
+    t->text = arena_printf(w->mem,
+                           "the roll-out of %s in operation %" PRIu64
+                           " stopped: %s failed, %u may; %s left as %s",
+                           or_unknown(t->about.name), y->value, text_count(failed, "member").s, may,
+                           text_count(left, "member").s, left == 1 ? "it is" : "they are");
     t->remedy = arena_printf(w->mem, "anneal operation resume %" PRIu64, y->value);
     t->see = arena_printf(w->mem, "anneal task list --operation %" PRIu64 " --state FAILED",
                           y->value);

@@ -54,7 +54,8 @@ static bool any_noderole(struct draft_change *d, bool going, bool seated)
 
 uint8_t sim_rule_draw(struct rng *r)
 {
-    return (uint8_t)rng_from(r, RULE_SKIP, RULE_JOIN_TOLERATE);
+    return rng_chance(r, 150) ? RULE_JOIN_OVER
+                              : (uint8_t)rng_from(r, RULE_SKIP, RULE_JOIN_TOLERATE);
 }
 
 /* Of a task on a node: most run; the first may undo what comes behind it. */

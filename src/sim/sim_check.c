@@ -170,29 +170,14 @@ static void check_room(struct sim *s, const struct effects *fx, const struct sta
         sim_fail(s, "invariant 2: task %u started in operation %u, which is held", id, op.id);
 }
 
-/* How many noderoles of it have a task that failed, counted from nothing. */
-static uint32_t count_failed(const struct anneal *a, uint32_t group)
-{
-    uint32_t n = 0;
-    for (uint32_t id = 1; id < anneal_noderole_end(a); id++) {
-        struct noderole_view nr;
-        struct task_view t;
-        bool fails = false;
-        if (!anneal_noderole(a, id, &nr) || nr.group != group)
-            continue;
-        for (uint32_t i = 0; i < nr.n_tasks && !fails; i++)
-            fails = anneal_task(a, nr.first_task + i, &t) && task_state_failed(t.state);
-        n += fails;
-    }
-    return n;
-}
-
 static bool group_forgives(const struct anneal *a, uint32_t noderole)
 {
     struct noderole_view nr = {0};
     struct group_view g;
-    return anneal_noderole(a, noderole, &nr) && anneal_group(a, nr.group, &g) &&
-           count_failed(a, nr.group) <= g.may_fail;
+    if (!anneal_noderole(a, noderole, &nr) || !anneal_group(a, nr.group, &g))
+        return false;
+    return g.stops ? sim_rollout_forgives(a, &nr)
+                   : sim_rollout_failing(a, nr.group, 0) <= g.may_fail;
 }
 
 /* It had passed, and began another run in the same step. */
@@ -223,7 +208,9 @@ static void check_joined(struct sim *s, const struct effects *fx, uint32_t task)
     for (uint32_t i = 0; i < n; i++) {
         anneal_task(a, deps[i], &before);
         bool failed = task_state_failed(before.state);
+        bool cancelled = before.state == TASK_CANCELLED;
         bool over = task_state_passed(before.state) || (failed && t.rule == RULE_JOIN_ENDED) ||
+                    ((failed || cancelled) && t.rule == RULE_JOIN_OVER) ||
                     (failed && t.rule == RULE_JOIN_TOLERATE && group_forgives(a, before.noderole));
         /* On a node it stays passed, whatever those before it do next. */
         if (!over && !(t.node && begun_again(fx, deps[i])) && !sim_rollout_orders(s, task, deps[i]))

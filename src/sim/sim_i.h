@@ -445,6 +445,11 @@ void sim_correct_check(struct sim *s, const struct effects *fx);
 /* sim_rollout.c */
 /* Both are members of one roll-out: it may start when that has failed. */
 bool sim_rollout_orders(const struct sim *s, uint32_t task, uint32_t before);
+/* How many of a group have a task that failed, or waits for one that did, counted from nothing; in
+ * an operation only those whose failure counts there, 0: in any. */
+uint32_t sim_rollout_failing(const struct anneal *a, uint32_t group, uint32_t op);
+/* Of a roll-out: do joins that tolerate go on in spite of it? */
+bool sim_rollout_forgives(const struct anneal *a, const struct noderole_view *nr);
 bool sim_rollout_within(const struct sim *s, uint32_t noderole); /* its failure may be */
 void sim_rollout_started(struct sim *s, uint32_t noderole);
 void sim_leave_look(struct sim *s, const struct event *ev); /* a person's word; before the step */

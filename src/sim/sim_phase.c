@@ -310,11 +310,13 @@ static int go_on(struct phase_run *r)
         struct under_way u = heap_pop(r);
         r->stage.now = u.end_ms;
         r->tasks[u.vertex].end_ms = r->stage.now - r->began;
+        bool fails = r->req->fails && r->req->fails[u.vertex];
         return step(r, (struct event){.kind = EVENT_RESULT,
                                       .id = u.what.task,
                                       .attempt = u.what.attempt,
                                       .extra = u.what.asks,
-                                      .flag = OUTCOME_OK});
+                                      .flag = fails ? OUTCOME_FAILED : OUTCOME_OK,
+                                      .exit_code = fails});
     }
     if (due == UINT64_MAX)
         return err_set(r->stage.e, ERR_CORRUPT, "the simulated run stands still after step %u",
@@ -344,6 +346,14 @@ static void end_note(struct phase_run *r)
     r->out->state = op.state;
     r->out->reason = op.reason;
     r->out->tasks = r->tasks;
+    for (uint32_t t = r->first_task; t < anneal_task_end(r->stage.engine); t++) {
+        uint32_t v = r->vertex_of[t - r->first_task];
+        struct task_view view;
+        if (v >= r->g->n_tasks || !anneal_task(r->stage.engine, t, &view))
+            continue;
+        r->tasks[v].state = view.state;
+        r->tasks[v].reason = view.reason;
+    }
     for (uint32_t v = 0; v < r->g->n_tasks; v++)
         if (r->tasks[v].end_ms > r->out->took_ms)
             r->out->took_ms = r->tasks[v].end_ms;

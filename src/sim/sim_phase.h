@@ -18,11 +18,13 @@ struct sim_phase_request {
     const struct phase_work *work;
     const struct phase_graph *graph;
     const uint32_t *took_ms; /* by task */
+    const bool *fails;       /* by task: whenever it is tried; NULL: none */
     uint32_t workers;        /* attempts at once; 0: as many as there are nodes */
     bool barriers;           /* stage by stage: all of one before any of the next; no pools */
 };
 struct sim_phase_task {
     uint64_t began_ms, end_ms;
+    uint8_t state, reason; /* in the end: enum task_state, enum reason */
 };
 struct sim_phase {
     struct arena mem;

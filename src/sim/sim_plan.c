@@ -47,6 +47,8 @@ static void def_draw(struct draft *d, uint32_t i)
         def->flags |= DEF_F_LASTING;
     if (rng_chance(r, 150))
         def->flags |= DEF_F_UNDONE;
+    if (rng_chance(r, 200))
+        def->flags |= DEF_F_ASIDE;
 }
 
 /* Does it live on a node, and is it to stay? */

@@ -34,6 +34,42 @@ static uint32_t failed_members(const struct anneal *a, uint32_t group, uint32_t 
     return n;
 }
 
+uint32_t sim_rollout_failing(const struct anneal *a, uint32_t group, uint32_t op)
+{
+    uint32_t n = 0;
+    for (uint32_t id = 1; id < anneal_noderole_end(a); id++) {
+        struct noderole_view nr;
+        struct task_view t;
+        bool fails = false;
+        if (!anneal_noderole(a, id, &nr) || nr.group != group ||
+            (op && (nr.operation != op || nr.forgiven)))
+            continue;
+        for (uint32_t i = 0; i < nr.n_tasks && !fails; i++)
+            fails = anneal_task(a, nr.first_task + i, &t) && task_state_failed(t.state);
+        n += fails;
+    }
+    return n;
+}
+
+bool sim_rollout_forgives(const struct anneal *a, const struct noderole_view *nr)
+{
+    uint32_t last = 0;
+    for (uint32_t id = 1; !nr->forgiven && id < anneal_noderole_end(a); id++) {
+        struct noderole_view v;
+        struct operation_view op;
+        struct group_view g;
+        if (!anneal_noderole(a, id, &v) || v.group != nr->group || v.operation == last)
+            continue;
+        last = v.operation;
+        anneal_operation(a, last, &op);
+        anneal_group(a, v.group, &g);
+        uint32_t may = op.failures ? op.failures - 1 : g.may_fail;
+        if (sim_rollout_failing(a, v.group, last) > may)
+            return false;
+    }
+    return true;
+}
+
 bool sim_rollout_within(const struct sim *s, uint32_t noderole)
 {
     struct anneal *a = s->server.engine;

@@ -21,6 +21,51 @@ static void keep_what_begins(struct effects *fx)
         vec_push(&fx->sends, fx->turns.at[i]);
 }
 
+/* Members of a roll-out that failed in the operation, counted from nothing. */
+static uint32_t members_failed(const struct anneal *a, const struct noderole_view *of)
+{
+    uint32_t n = 0;
+    for (uint32_t id = 1; id < anneal_noderole_end(a); id++) {
+        struct noderole_view v;
+        n += anneal_noderole(a, id, &v) && v.group == of->group && v.operation == of->operation &&
+             v.state == NODEROLE_ERROR && !v.forgiven;
+    }
+    return n;
+}
+
+/* Invariant 15: no member of a roll-out begins when more have failed than may. */
+static int rollouts_check(struct sim_stage *s)
+{
+    int rc = 0;
+    for (size_t i = 0; i < s->fx.sends.n && rc >= 0; i++) {
+        struct task_view t;
+        struct noderole_view v;
+        struct group_view g;
+        if (!anneal_task(s->engine, s->fx.sends.at[i].task, &t) ||
+            !anneal_noderole(s->engine, t.noderole, &v) ||
+            (t.noderole < s->begun.n && s->begun.at[t.noderole]) || v.let ||
+            !anneal_group(s->engine, v.group, &g) || !g.stops || g.failed <= g.may_fail)
+            continue;
+        if (members_failed(s->engine, &v) > g.may_fail)
+            rc = err_set(s->e, ERR_CORRUPT,
+                         "invariant 15: noderole %u began in step %u, its roll-out %u has stopped",
+                         v.id, s->steps, v.group);
+    }
+    return rc;
+}
+
+static void begun_note(struct sim_stage *s)
+{
+    while (s->begun.n < anneal_noderole_end(s->engine))
+        vec_push(&s->begun, false);
+    for (size_t i = 0; i < s->fx.changes.n; i++) {
+        struct noderole_view v;
+        if (s->fx.changes.at[i].table == ROWS_NODEROLE &&
+            anneal_noderole(s->engine, s->fx.changes.at[i].id, &v))
+            s->begun.at[v.id] = v.begun;
+    }
+}
+
 int sim_stage_step(struct sim_stage *s, struct event ev)
 {
     ev.at_ms = s->now;
@@ -28,6 +73,9 @@ int sim_stage_step(struct sim_stage *s, struct event ev)
     if (rc < 0)
         return err_wrap(s->e, "%s in the simulated run", event_kind_name(ev.kind));
     keep_what_begins(&s->fx);
+    if (rollouts_check(s) < 0)
+        return -(int)s->e->code;
+    begun_note(s);
     return s->steps++ % s->check_every ? 0 : sim_stage_check(s);
 }
 
@@ -71,6 +119,7 @@ void sim_stage_done(struct sim_stage *s)
     if (s->engine)
         anneal_free(s->engine);
     effects_done(&s->fx);
+    vec_done(&s->begun);
 }
 
 void sim_stage_rebase(const struct sim_stage *s, struct plan *p)

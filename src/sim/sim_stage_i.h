@@ -6,6 +6,7 @@
 #define SIM_SIM_STAGE_I_H
 
 #include "annealer/annealer.h"
+#include "base/alloc.h"
 #include "model/plan.h"
 
 enum { /* ids */
@@ -22,6 +23,7 @@ struct sim_stage {
     uint64_t now;
     uint32_t steps,
         check_every; /* of so many steps the first is checked: that looks at everything */
+    VEC(bool) begun; /* by noderole: before the last step; what its roll-out is about */
 };
 /* Runs up to this size are checked after every step. */
 enum { STAGE_CHECK_SIZE = 2000 };

@@ -80,7 +80,7 @@ plan --simulate --fail install/w1
 is "$rc" 11 "what if a task fails on a node: the operation fails"
 is "$(sed -n 2p <<<"$out" | tr -s ' ')" "install w1 FAILED exit" "what failed is first"
 plan --simulate --fail install/w1 -o json
-is "$(jq -c '[.operation.state, .operation.reason]' <<<"$out")" '["failed","dependency"]' "as data: how it ended"
+is "$(jq -c '[.operation.state, .operation.reason]' <<<"$out")" '["failed","rollout"]' "as data: how it ended"
 is "$(jq -c '[.tasks[] | select(.node == "w1") | [.id, .task, .node, .state, .reason]]' <<<"$out")" \
     '[["install/w1","install","w1","FAILED","exit"],["serve/w1","serve","w1","DEP_FAILED","dependency"]]' "what became of each task"
 is "$(jq -c '[.noderoles[] | select(.node == "d1" or .node == "w1") | [.role, .node, .state]]' <<<"$out")" \

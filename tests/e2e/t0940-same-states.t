@@ -182,12 +182,14 @@ same native.none imported.none "both forms end in the same states: nothing fails
 same native.beyond imported.beyond "both forms end in the same states: beyond it"
 same native.tolerated imported.tolerated "both forms end in the same states: a failure within tolerance"
 
-# Where they differ, and why: stages of imported files wait for the end only.
+# Where they differ, and why: stages of imported files wait for the end only, and an imported group that says nothing of failures is no roll-out.
 has "$(cat "$work/native.web")" "task main/- DEP_FAILED" "a failure that nobody forgives: our stage is not reached"
 has "$(cat "$work/native.web")" "task verify/c1.t DEP_FAILED" "nor what comes behind it"
 has "$(cat "$work/imported.web")" "task main/- DONE" "an imported one is"
 has "$(cat "$work/imported.web")" "task verify/c1.t DONE" "and what comes behind it is done"
+has "$(cat "$work/native.web")" "task agent/w2.t CANCELLED" "our group stops with its first failure"
+has "$(cat "$work/imported.web")" "task agent/w2.t DEP_FAILED" "an imported one waits for the node before"
 # Tasks of ctl that wait for that stage count against its tolerance: the reason differs with it.
-rest() { sed -n '/^task \(main\|post\|verify\)/d; s/^operation failed .*/operation failed/; /^noderole/!p' "$work/$1"; }
+rest() { sed -n '/^task \(main\|post\|verify\)/d; s/^\(task [a-z]*.w2.t\) CANCELLED$/\1 DEP_FAILED/; s/^operation failed .*/operation failed/; /^noderole/!p' "$work/$1"; }
 is "$(rest native.web)" "$(rest imported.web)" "everything else is the same"
 done_testing

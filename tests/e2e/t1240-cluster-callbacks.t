@@ -111,6 +111,17 @@ is "$(ended)" succeeded "and succeeds"
 is "$(events)" success "which is told as well"
 [ "$(calls 'h(c[0], "anneal-delivery")')" != "$failed" ]; ok $? "as another delivery"
 
+# --- a roll-out that stops
+answering
+touch "$scratch/fail/shop-1001.shop.example-web-start"
+operate configure '{"config":{"web":{"x":1}},"services":["web"],"restart":true,"in_turn":true}'
+is "$(ended)" failed "a roll-out that stops"
+is "$(events)" "start failure" "is told as a failure, at once"
+answering
+anneal operation retry "$op" >/dev/null; ok $? "it goes on"
+is "$(ended)" succeeded "to its end"
+is "$(events)" success "which is told as well"
+
 # --- asked again
 answering 500 503
 operate configure '{"config":{"base":{"x":2}}}'

@@ -50,6 +50,13 @@ for strategy in '{type: rolling, max: 1}' '{type: one_by_one}'; do
     has "$out" "the roll-out of web" "$strategy: why says it"
     has "$out" "1 member failed, 0 may" "$strategy: with its figures"
     has "$out" "anneal operation resume $op" "$strategy: and what goes on"
+    is "$(anneal operation show "$op" -o json | jq -c '.rollouts[0] | [.name, .members, .failed, .may_fail, .left, .stopped]')" \
+        '["web",4,1,0,3,true]' "$strategy: the operation has its figures"
+    out=$(anneal operation show "$op")
+    has "$out" "the roll-out of web stopped: 1 of 4 members failed, 0 may; 3 are left as they are" "$strategy: in words"
+    has "$out" "anneal deployment rollback shop" "$strategy: with the command that goes back"
+    has "$(anneal status)" "the roll-out of web stopped: 3 members left as they are" "$strategy: it needs attention"
+    has "$(anneal events --limit 1000)" "CANCELLED (rollout)" "$strategy: events tell it"
     crash
     start || exit 1
     : >"$work/ran"

@@ -6,9 +6,9 @@
  * A plan is written as words, one a noderole, options in any order:
  *
  *     name@node  :3 tasks in a row  <parent,parent  >name (only after it)  +pool,pool (span over
- *     all its tasks)  =d (definition d of the rig)  #5 weight  !a (rerun: always)  !d (destructive)
- *     ~s (all its tasks are left out)  ~a ~e ~t (joins: all, ended, tolerate)  %2 (group 2 of the
- *     rig's)
+ *     all its tasks)  =d (definition d of the rig; =de: of its first task, of the others)  #5
+ * weight  !a (rerun: always)  !d (destructive) ~s (all its tasks are left out)  ~a ~e ~t ~o (joins:
+ * all, ended, tolerate, over)  %2 (group 2 of the rig's)
  *
  * Node 0 is none.
  *
@@ -219,7 +219,7 @@ static struct plan *rig_plan_new(struct rig *r, const char *text)
         cohorts[i] = v.cohort;
     }
     for (const char *s = text; *s; s += strspn(s, " ")) {
-        uint32_t id = p->base_noderole + p->n_noderoles, span = 0, def = 0, weight = 1;
+        uint32_t id = p->base_noderole + p->n_noderoles, span = 0, def[2] = {0, 0}, weight = 1;
         struct plan_noderole *nr = &p->noderoles[p->n_noderoles++];
         const uint32_t *after = NULL;
         enum task_rule rule = RULE_RUN;
@@ -235,7 +235,10 @@ static struct plan *rig_plan_new(struct rig *r, const char *text)
             case '@': nr->node = (uint32_t)atoi(s); break;
             case ':': nr->n_tasks = (uint32_t)atoi(s); break;
             case '#': weight = (uint32_t)atoi(s); break;
-            case '=': def = (uint32_t)(*s - '0'); break;
+            case '=':
+                def[0] = (uint32_t)(*s - '0');
+                def[1] = (uint32_t)(s[len - 1] - '0');
+                break;
             case '!':
                 nr->flags |= *s == 'a' ? NODEROLE_F_RERUN_ALWAYS : NODEROLE_F_DESTRUCTIVE;
                 break;
@@ -243,6 +246,7 @@ static struct plan *rig_plan_new(struct rig *r, const char *text)
                 rule = *s == 's'   ? RULE_SKIP
                        : *s == 'a' ? RULE_JOIN_ALL
                        : *s == 'e' ? RULE_JOIN_ENDED
+                       : *s == 'o' ? RULE_JOIN_OVER
                                    : RULE_JOIN_TOLERATE;
                 break;
             case '%': nr->group = (uint32_t)atoi(s); break;
@@ -269,7 +273,7 @@ static struct plan *rig_plan_new(struct rig *r, const char *text)
             for (uint32_t x = 0; k == 0 && x < n_after; x++)
                 deps[d++] = firsts[after[x]] + counts[after[x]] - 1;
             p->tasks[p->n_tasks++] = (struct plan_task){.noderole = id,
-                                                        .def = p->base_def + def,
+                                                        .def = p->base_def + def[k > 0],
                                                         .weight = weight,
                                                         .span = span,
                                                         .deps = deps,

@@ -181,8 +181,120 @@ static void losses_do_not_stop(void)
     rig_done(&r);
 }
 
+/* Who waits for all of it behind a join waits for who was stopped, and for who failed. */
+static void behind_a_join(void)
+{
+    struct rig r;
+    rig_init(&r, 6);
+    rollout(&r, 0);
+    rig_step(&r, (struct event){.kind = EVENT_POOL_SET, .id = 1, .n = 1});
+    rig_plan(&r, RIG_OP, "a@1+1%1 b@2+1%1 c@3+1%1 e@0~e>b,c t@0~t>a,b,c ended@4>e all@5>t");
+    rig_fail(&r, "a");
+    is_text(rig_tasks(&r, "b c e t ended all"),
+            "CANCELLED:rollout CANCELLED:rollout PENDING DEP_FAILED:dependency "
+            "CANCELLED:dependency DEP_FAILED:dependency",
+            "nothing behind them is left open");
+    is_text(rig_op_text(&r, RIG_OP), "failed rollout", "so the operation ends");
+    rig_do(&r, EVENT_RESUME, RIG_OP);
+    is_text(rig_started(&r), "b", "resumed");
+    is_text(rig_tasks(&r, "t ended all"), "PENDING:retry PENDING:retry PENDING:retry",
+            "what failed is forgiven");
+    rig_ok(&r, "b");
+    rig_fail(&r, "c");
+    rig_ok(&r, "ended");
+    is_text(rig_op_text(&r, RIG_OP), "failed rollout", "what fails after it is not");
+    is_text(rig_tasks(&r, "t all"), "DEP_FAILED:dependency DEP_FAILED:dependency",
+            "nor by who waits for all of them");
+    rig_do(&r, EVENT_RETRY_OPERATION, RIG_OP);
+    rig_all_ok(&r, "a c");
+    rig_all_ok(&r, "all");
+    is_text(rig_op_text(&r, RIG_OP), "succeeded", "put right, all of it is done");
+    rig_done(&r);
+}
+
+static void more_may_fail(void)
+{
+    struct rig r;
+    rig_init(&r, 6);
+    rollout(&r, 0);
+    rig_step(&r, (struct event){.kind = EVENT_POOL_SET, .id = 1, .n = 1});
+    rig_plan(&r, RIG_OP, "a@1+1%1 b@2+1%1 c@3+1%1 t@0~t>a,b,c all@5>t");
+    rig_fail(&r, "a");
+    rig_step(&r, (struct event){.kind = EVENT_RESUME, .id = RIG_OP, .n = 2});
+    rig_fail(&r, "b");
+    is_text(rig_started(&r), "c", "one more may fail");
+    rig_ok(&r, "c");
+    is_text(rig_started(&r), "all", "and is forgiven by who waits for all of them");
+    rig_ok(&r, "all");
+    is_text(rig_op_text(&r, RIG_OP), "succeeded-with-failures", "to the end");
+    rig_rerun(&r, 4, "b");
+    is_text(rig_tasks(&r, "t"), "PENDING", "tried again, it is waited for");
+    rig_fail(&r, "b");
+    is_text(rig_op_text(&r, 4), "failed rollout", "and not forgiven by another operation");
+    is_text(rig_tasks(&r, "t"), "DEP_FAILED:dependency", "nor by the join");
+    rig_done(&r);
+}
+
+/* Who tells others how it ended does so when a roll-out has stopped, and at the next end again. */
+static void told_when_it_stops(void)
+{
+    struct rig r;
+    rig_init(&r, 4);
+    rollout(&r, 0);
+    char call = rig_def(&r, (struct plan_def){.repeat = REPEAT_SAFE, .flags = DEF_F_OUTSIDE});
+    SCOPED_BUF(text);
+    rig_step(&r, (struct event){.kind = EVENT_POOL_SET, .id = 1, .n = 2});
+    buf_printf(&text, "a@1+1%%1 b@2:2+1%%1 c@3+1%%1 d@4>c end@0~o>a,b,c,d call@0=%c>end", call);
+    rig_plan(&r, RIG_OP, text.data);
+    rig_fail(&r, "a");
+    is_text(rig_tasks(&r, "c d end call"), "CANCELLED:rollout CANCELLED:dependency PENDING PENDING",
+            "it waits for who has begun");
+    rig_ok(&r, "b.1");
+    rig_ok(&r, "b.2");
+    is_text(rig_started(&r), "call", "then it tells");
+    is_text(rig_op_text(&r, RIG_OP), "running", "which is part of the operation");
+    rig_ok(&r, "call");
+    is_text(rig_op_text(&r, RIG_OP), "failed rollout", "and the end of it");
+    rig_do(&r, EVENT_RESUME, RIG_OP);
+    is_text(rig_tasks(&r, "end call"), "PENDING PENDING:retry", "resumed, it is not true any more");
+    rig_ok(&r, "c");
+    rig_ok(&r, "d");
+    is_text(rig_started(&r), "call", "and the next end is told");
+    rig_ok(&r, "call");
+    is_text(rig_op_text(&r, RIG_OP), "succeeded-with-failures", "too");
+    rig_done(&r);
+}
+
+/* A member that did something else before its turn has not begun. */
+static void aside(void)
+{
+    struct rig r;
+    rig_init(&r, 4);
+    rollout(&r, 0);
+    char early = rig_def(&r, (struct plan_def){.repeat = REPEAT_SAFE, .flags = DEF_F_ASIDE});
+    SCOPED_BUF(text);
+    buf_printf(&text, "pre@1=%c mid@4>pre a@2:2=%c0%%1>pre b@3:2=%c0%%1>pre", early, early, early);
+    rig_plan(&r, RIG_OP, text.data);
+    rig_ok(&r, "pre");
+    rig_all_ok(&r, "mid a.1");
+    rig_fail(&r, "a.2");
+    is_text(rig_tasks(&r, "b.1 b.2"), "RUNNING CANCELLED:rollout", "what runs is let end");
+    rig_ok(&r, "b.1");
+    is_text(rig_started(&r), "", "what it was about does not begin");
+    is_text(rig_op_text(&r, RIG_OP), "failed rollout", "and that is the end");
+    rig_do(&r, EVENT_RESUME, RIG_OP);
+    is_text(rig_started(&r), "b.2", "until it is resumed");
+    rig_ok(&r, "b.2");
+    is_text(rig_op_text(&r, RIG_OP), "succeeded-with-failures", "then it is done");
+    rig_done(&r);
+}
+
 int main(void)
 {
+    behind_a_join();
+    more_may_fail();
+    told_when_it_stops();
+    aside();
     stops_at_the_first();
     retry_goes_on();
     budget();

@@ -239,7 +239,8 @@ static void test_live(void)
             is_int(p->changes[0].noderole, 12, "by id");
             is_int(p->changes[1].noderole, 38, "by id");
             is_int(p->changes[1].first_task, p->changes[0].n_tasks, "tasks in that order");
-            is_int(p->changes[1].what, PLAN_C_TASKS, "tasks are replaced");
+            is_int(p->changes[1].what, PLAN_C_TASKS | PLAN_C_GROUP, "tasks are replaced");
+            is_int(p->changes[1].group, 0, "and no roll-out that it was in goes on");
             is_int(p->changes[1].reason, REASON_OPERATION, "for this reason");
             is_int(p->changes[1].flags, NODEROLE_F_CLUSTER, "flags stay");
             uint32_t stop = task_of(&l, "n2:stop:web");
@@ -254,7 +255,8 @@ static void test_live(void)
         l.services[0].data = 77;
         if (laid_planned(&l)) {
             const struct plan_change *c = plan_change_find(l.made.plan, 40);
-            is_int(c->what, PLAN_C_TASKS | PLAN_C_DATA | PLAN_C_LENS, "other data as well");
+            is_int(c->what, PLAN_C_TASKS | PLAN_C_GROUP | PLAN_C_DATA | PLAN_C_LENS,
+                   "other data as well");
             is_int(c->data, 77, "with their digest");
         }
     }
@@ -375,8 +377,8 @@ static void test_frame(void)
                 arena_printf(&l.b.mem, "join:start:db w3 join-all <- %u %u", db,
                              task_of(&l, "n2:start:db")),
                 "who waits for another does not");
-        is_text(task_show(&l, at + 2), arena_printf(&l.b.mem, "join:end w2 join-ended <- %u", web),
-                "a join of all that nobody waits for, failed or not");
+        is_text(task_show(&l, at + 2), arena_printf(&l.b.mem, "join:end w2 join-over <- %u", web),
+                "a join of all that nobody waits for, whatever became of it");
         is_text(task_show(&l, at + 3), arena_printf(&l.b.mem, "after-0 w2 run <- %u", at + 2),
                 "then what comes after");
         is_text(task_show(&l, at + 4), arena_printf(&l.b.mem, "after-1 w1 run <- %u", at + 3),
@@ -454,6 +456,50 @@ static void test_pools(void)
     laid_close(&l);
 }
 
+/* --- roll-outs --- */
+
+static void test_rollouts(void)
+{
+    struct laid l;
+    laid_open(&l);
+    bed_service(&l.b, "web: install stop start; rolling 2");
+    bed_service(&l.b, "db: install stop start; one_by_one");
+    bed_service(&l.b, "ui: install stop start; run web db");
+    l.b.services.at[0].failures = (struct graph_tolerance){true, true, 50};
+    for (int i = 1; i <= 3; i++)
+        bed_node(&l.b, arena_printf(&l.b.mem, "n%d: web %s", i, i < 3 ? "db" : "ui"));
+    if (bed_does(&l.b, PHASE_OP_UPGRADE, "", "")) {
+        live(&l);
+        if (laid_planned(&l)) {
+            const struct plan *p = l.made.plan;
+            uint32_t groups[3] = {0};
+            is_int(p->n_groups, 2, "who has a strategy is a roll-out");
+            ok(str_is(p->groups[0].name, "web") && p->groups[0].stops, "by its name");
+            is_int(p->groups[0].may_fail, 1, "half of three may fail");
+            is_int(p->groups[1].may_fail, 0, "none, unless somebody says so");
+            for (uint32_t i = 0; i < p->n_changes; i++)
+                if (p->changes[i].what & PLAN_C_GROUP)
+                    groups[p->changes[i].group]++;
+            is_int(groups[1], 3, "three members");
+            is_int(groups[2], 2, "two of the other");
+            is_int(groups[0], 4, "machines and who has no strategy are in none");
+            uint32_t tolerate = 0, all = 0;
+            for (uint32_t i = 0; i < p->n_tasks; i++) {
+                tolerate += p->tasks[i].rule == RULE_JOIN_TOLERATE;
+                all += p->tasks[i].rule == RULE_JOIN_ALL;
+            }
+            ok(tolerate > 0 && !all, "joins forgive what it forgives");
+        }
+    }
+    if (bed_does(&l.b, PHASE_OP_RESTART, "", "") && laid_planned(&l))
+        is_int(l.made.plan->n_groups, 0, "all at once is none");
+    for (int i = 0; i < 6; i++)
+        l.services[i].noderole = 0;
+    if (bed_does(&l.b, PHASE_OP_CREATE, "", "") && laid_planned(&l))
+        is_int(l.made.plan->n_groups, 0, "nor is what nobody serves by yet");
+    laid_close(&l);
+}
+
 /* --- from the catalog --- */
 
 static void test_catalog(void)
@@ -492,6 +538,7 @@ int main(void)
     test_machine();
     test_frame();
     test_pools();
+    test_rollouts();
     test_catalog();
     return tap_done();
 }

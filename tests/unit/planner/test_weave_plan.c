@@ -242,8 +242,64 @@ static void test_stage_rules(void)
     }
 }
 
+/* Groups whose nodes go a few at a time. */
+static void test_rollouts(void)
+{
+    static const char graph[] =
+        "- {id: web, type: group, requires: [pre_deployment], required_for: [deployment]%s}\n"
+        "- {id: early, type: shell, role: '*', required_for: [pre_deployment]}\n"
+        "- {id: serve, type: shell, groups: [web]}\n";
+    static const char old[] = "barclamp: t\nlenient: true\n";
+    static const char fuel[] = "barclamp: t\nlenient: true\ngraphs: {requires: same-node}\n";
+    static const struct {
+        const char *barclamp, *says;
+        int groups, may, stops;
+        const char *chunk;
+    } cases[] = {
+        {native, ", strategy: {type: one_by_one}", 1, 0, 1, "join-tolerate"},
+        {native, ", strategy: {type: parallel, amount: 2, failures: '50%'}", 1, 1, 1,
+         "join-tolerate"},
+        {native, ", strategy: {type: rolling, amount: 2, failures: 2}", 1, 2, 1, ""},
+        {native, ", strategy: {type: one_by_one}, fault_tolerance: 1", 1, 1, 1, "join-tolerate"},
+        {native, ", strategy: {type: parallel}", 0, 0, 0, ""},
+        {native, ", strategy: {type: parallel}, fault_tolerance: 1", 1, 1, 0, ""},
+        {old, ", strategy: {type: one_by_one}", 0, 0, 0, "join-all"},
+        {old, ", strategy: {type: one_by_one}, fault_tolerance: 0", 1, 0, 1, "join-all"},
+        {old, ", strategy: {type: one_by_one, failures: 1}", 1, 1, 1, "join-tolerate"},
+        {fuel, ", strategy: {type: rolling, amount: 1}", 0, 0, 0, ""},
+        {fuel, ", strategy: {type: rolling, amount: 1}, fault_tolerance: 0", 1, 0, 1, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct laid l;
+        char text[1024];
+        snprintf(text, sizeof text, graph, cases[i].says);
+        if (laid_open(&l, cases[i].barclamp, text)) {
+            for (int n = 1; n <= 3; n++)
+                laid_node(&l, arena_printf(&l.b.mem, "n%d", n), "web", "");
+            if (laid_planned(&l)) {
+                const struct plan *p = l.made.plan;
+                is_int(p->n_groups, cases[i].groups, "%s: a group", cases[i].says);
+                if (p->n_groups) {
+                    is_int(p->groups[0].may_fail, cases[i].may, "%s: of which", cases[i].says);
+                    is_int(p->groups[0].stops, cases[i].stops, "%s: it stops", cases[i].says);
+                }
+                bool aside = def(&l, task(&l, "early/n2"))->flags & DEF_F_ASIDE;
+                bool about = def(&l, task(&l, "serve/n2"))->flags & DEF_F_ASIDE;
+                is_int(aside, cases[i].stops && cases[i].barclamp != fuel,
+                       "%s: what it is not about", cases[i].says);
+                ok(!about, "%s: and what it is", cases[i].says);
+                if (*cases[i].chunk)
+                    is_text(task_rule_name(task(&l, "web:chunk-0")->rule), cases[i].chunk,
+                            "%s: between chunks", cases[i].says);
+            }
+        }
+        laid_close(&l);
+    }
+}
+
 int main(void)
 {
+    test_rollouts();
     test_places();
     test_carriers_kept();
     test_carriers_many();

@@ -153,6 +153,66 @@ static void test_failures(void)
     trial_close(&t);
 }
 
+/* Nodes of a group on which a task of it was tried. */
+static uint32_t tried_on(struct trial *t, const char *task)
+{
+    uint32_t n = 0;
+    for (uint32_t node = 1; node <= t->b.nodes.n; node++) {
+        uint32_t v = bed_find(&t->b, arena_printf(&t->b.mem, "%s/n%u", task, node));
+        n += v != WEAVE_NONE && t->run->tasks[v].attempts > 0;
+    }
+    return n;
+}
+
+/* After more failures than may be no further node of the group begins, whatever it did before. */
+static void test_rollouts(void)
+{
+    static const char graph[] =
+        "- {id: web, type: group, requires: [pre_deployment], required_for: [deployment]%s}\n"
+        "- {id: early, type: shell, role: '*', required_for: [pre_deployment]}\n"
+        "- {id: stop, type: shell, groups: [web]}\n"
+        "- {id: serve, type: shell, groups: [web], requires: [stop]}\n"
+        "- {id: report, type: shell, role: '*', requires: [deployment]}\n";
+    static const struct {
+        const char *barclamp, *says, *end;
+        uint32_t most;
+    } cases[] = {
+        {native, ", strategy: {type: one_by_one}", "failed rollout", 1},
+        {native, ", strategy: {type: one_by_one, failures: 2}", "failed rollout", 3},
+        {native, ", strategy: {type: one_by_one, failures: 2}", "failed rollout", 3},
+        {native, ", strategy: {type: parallel, amount: 2}", "failed rollout", 2},
+        {native, ", strategy: {type: parallel, amount: 2}, fault_tolerance: 2", "failed rollout",
+         4},
+        {native, ", strategy: {type: rolling, amount: 2}", "failed rollout", 2},
+        {native, ", strategy: {type: rolling, amount: 3, failures: '50%'}", "failed rollout", 6},
+        {native, ", strategy: {type: rolling, amount: 2, failures: '100%'}",
+         "succeeded-with-failures", 7},
+        {native, ", strategy: {type: parallel}", "failed dependency", 7},
+        {imported, ", strategy: {type: rolling, amount: 1}", "failed dependency", 7},
+        {imported, ", strategy: {type: rolling, amount: 1}, fault_tolerance: 1", "failed rollout",
+         2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint64_t seed = 1; seed <= 10; seed++) {
+            struct trial t;
+            char text[1024];
+            snprintf(text, sizeof text, graph, cases[i].says);
+            if (trial_open(&t, cases[i].barclamp, text)) {
+                t.seed = seed;
+                for (int n = 1; n <= 7; n++)
+                    bed_node(&t.b, arena_printf(&t.b.mem, "n%d", n), "web");
+                if (trial_ran(&t, "serve")) {
+                    uint32_t n = tried_on(&t, "stop");
+                    ok(n > 0 && n <= cases[i].most &&
+                           (cases[i].barclamp == imported || tried_on(&t, "early") == 7),
+                       "%s: %u are touched, %u at most", cases[i].says, n, cases[i].most);
+                    is_text(end_of(&t), cases[i].end, "%s: %s", cases[i].says, cases[i].end);
+                }
+            }
+            trial_close(&t);
+        }
+}
+
 /* Imported stages wait for the end only. */
 static void test_stages(void)
 {
@@ -425,6 +485,7 @@ static void test_seeds(void)
 int main(int argc, char **argv)
 {
     test_failures();
+    test_rollouts();
     test_stages();
     test_words();
     test_shapes();

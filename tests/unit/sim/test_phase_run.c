@@ -15,6 +15,7 @@ struct trial {
     struct phase_bed b;
     struct sim_phase *run;
     uint32_t *took;
+    bool *fails; /* by task; NULL: none */
 };
 
 static bool trial_run(struct trial *t, uint64_t seed, bool barriers)
@@ -30,6 +31,7 @@ static bool trial_run(struct trial *t, uint64_t seed, bool barriers)
                                     .work = &b->w,
                                     .graph = b->g,
                                     .took_ms = t->took,
+                                    .fails = t->fails,
                                     .barriers = barriers};
     if (sim_phase_run(&req, &t->run, &b->err) >= 0)
         return true;
@@ -188,8 +190,87 @@ static void test_barriers(void)
     trial_close(&t);
 }
 
+/* The start of a service fails wherever it is tried. */
+static bool start_fails(struct trial *t, const char *service)
+{
+    const struct phase_graph *g = t->b.g;
+    uint32_t of = bed_service_find(&t->b, str_of(service));
+    t->fails = arena_new(&t->b.mem, bool, g->n_tasks);
+    for (uint32_t v = 0; v < g->n_tasks; v++)
+        t->fails[v] = g->vertices[v].service == of && g->vertices[v].kind == PHASE_START;
+    return true;
+}
+
+/* Nodes on which something of a service ran. */
+static uint32_t touched(struct trial *t, const char *service, enum phase_kind kind)
+{
+    const struct phase_graph *g = t->b.g;
+    uint32_t of = bed_service_find(&t->b, str_of(service)), n = 0;
+    for (uint32_t v = 0; v < g->n_tasks; v++)
+        n += g->vertices[v].service == of && g->vertices[v].kind == kind &&
+             t->run->tasks[v].end_ms > 0;
+    return n;
+}
+
+static void test_rollouts(void)
+{
+    static const struct {
+        const char *service;
+        struct graph_tolerance may;
+        uint32_t most, ui;
+    } cases[] = {
+        {"web", {0}, 2, 0},
+        {"web", {.given = true, .value = 2}, 4, 0},
+        {"web", {.given = true, .percent = true, .value = 100}, 7, 1},
+        {"db", {0}, 1, 0},
+        {"db", {.given = true, .percent = true, .value = 34}, 2, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (uint64_t seed = 1; seed <= 20; seed++) {
+            struct trial t;
+            struct phase_request req = {.op = PHASE_OP_RESTART, .in_turn = true};
+            site(&t);
+            t.b.services.at[bed_service_find(&t.b, str_of(cases[i].service))].failures =
+                cases[i].may;
+            if (bed_op(&t.b, &req) >= 0 && start_fails(&t, cases[i].service) &&
+                trial_run(&t, seed, false)) {
+                uint32_t n = touched(&t, cases[i].service, PHASE_STOP);
+                ok(n > 0 && n <= cases[i].most, "%s, seed %d: %u are touched, %u at most",
+                   cases[i].service, (int)seed, n, cases[i].most);
+                is_int(touched(&t, "ui", PHASE_STOP), cases[i].ui, "who waits for all of them");
+                is_text(reason_name(t.run->reason), cases[i].ui ? "" : "rollout", "and the end");
+            }
+            trial_close(&t);
+        }
+}
+
+/* Whatever fails, nobody begins when its roll-out has stopped: the run itself looks. */
+static void test_rollouts_any(void)
+{
+    unsigned bad = 0;
+    for (uint64_t seed = 1; seed <= ROUNDS; seed++) {
+        struct trial t;
+        struct phase_request req = {.op = seed % 2 ? PHASE_OP_RESTART : PHASE_OP_UPGRADE,
+                                    .in_turn = true};
+        site(&t);
+        for (uint32_t i = 0; i < t.b.services.n; i++)
+            t.b.services.at[i].failures = (struct graph_tolerance){
+                .given = true, .value = (int32_t)(mix64(seed, 77 + i) % 3)};
+        if (bed_op(&t.b, &req) < 0)
+            ok(false, "a graph");
+        t.fails = arena_new(&t.b.mem, bool, t.b.g->n_tasks);
+        for (uint32_t v = 0; v < t.b.g->n_tasks; v++)
+            t.fails[v] = mix64(seed, 5000 + v) % 5 == 0;
+        bad += !trial_run(&t, seed, false);
+        trial_close(&t);
+    }
+    is_int(bad, 0, "%d runs in which anything fails", ROUNDS);
+}
+
 int main(void)
 {
+    test_rollouts();
+    test_rollouts_any();
     test_operations();
     test_strategies();
     test_mixture();

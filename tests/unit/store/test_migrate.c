@@ -93,6 +93,7 @@ static void test_checks(struct store *s)
         {ROWS_NODEROLE, "reason", REASON_COUNT, -1},
         {ROWS_TASK, "state", TASK_STATE_COUNT, TASK_READY},
         {ROWS_TASK, "reason", REASON_COUNT, -1},
+        {ROWS_TASK, "rule", TASK_RULE_COUNT, -1},
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

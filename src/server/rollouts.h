@@ -1,0 +1,22 @@
+/* rollouts.h - roll-outs of operations, for people
+ *
+ * Members that an operation has run last are counted from the engine's state; when a later
+ * operation has taken them over there is nothing to tell any more.
+ */
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef SERVER_ROLLOUTS_H
+#define SERVER_ROLLOUTS_H
+
+#include "server/server_i.h"
+
+/* Those of an operation, by group: {name, members, failed, may_fail, left, stopped}. */
+struct value *rollouts_view(struct server *s, struct arena *mem, uint32_t op);
+/* The command that takes back what an operation changed; NULL: it is not the last change, or there
+ * is nothing to go back to. */
+const char *rollouts_way_back(struct server *s, struct arena *mem, uint32_t op);
+/* What needs a person: roll-outs that stopped, all of them as one entry of the list. */
+void rollouts_attention(struct server *s, struct arena *mem, struct value *list);
+/* How many members one left as they are. */
+uint32_t rollouts_left(const struct server *s, uint32_t group, uint32_t op);
+
+#endif
