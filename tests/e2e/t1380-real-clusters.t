@@ -187,6 +187,12 @@ operate "an action of PostgreSQL's own" act site backup
 ok "$(run_on "$primary" 'test -s /var/lib/postgresql/site.dump' >/dev/null; echo $?)" "has left a dump"
 
 # --- shrunk
+operate "the site shrinks" shrink site --by 1 --yes
+gone=$(printf '%s\n' "${replicas[@]}" "${webs[@]}" | grep -vxFf <(nodes_with site postgres-replica; nodes_with site nginx))
+anneal operation timeline "$(anneal operation list --limit 1000 -o json | jq '[.items[] | select(.kind == "cluster-shrink").id] | max')" -o json | jq -e --arg b "$balancer" --arg gone "$gone" '
+    ([.nodes[] | select(.node == $b).items[].end_ms] | max) as $told | [.nodes[] | select(.node == $gone).items[].start_ms] | length > 0 and min >= $told' >/dev/null
+ok $? "HAProxy had let go of $gone before anything of it was stopped" "$(anneal operation list | tail -n 3)"
+is "$(config | grep -c "server .*$gone\|server $(address_of "$gone" 2>/dev/null || echo none) ")" 0 "and does not send to it"
 operate "etcd shrinks" shrink etcd --to 3 --yes
 mapfile -t members < <(nodes_with etcd etcd)
 is "$(etcd "$(at 0)" member list | grep -c .)" 3 "those that went are no members any more"
@@ -213,7 +219,7 @@ grep -lazsF "$state/clusters/hosts/" /proc/[0-9]*/cmdline | cut -d/ -f3 >"$work/
 for p in $(cat "$work/owners"); do for c in "$p" $(cat "/proc/$p/task/$p/children"); do readlink "/proc/$c/ns/pid" "/proc/$c/ns/net"; done; done 2>/dev/null |
     sort -u | grep -vxFf <(readlink /proc/self/ns/pid /proc/self/ns/net) >"$work/spaces"
 inside() { find /proc -mindepth 3 -maxdepth 3 -path '/proc/[0-9]*/ns/*' -printf '%h %l\n' 2>/dev/null | grep -Ff "$work/spaces" | cut -d/ -f3 | sort -u; }
-is "$(wc -l <"$work/spaces")" 22 "eleven hosts, a network and a tree of processes each"
+is "$(wc -l <"$work/spaces")" 20 "ten hosts, a network and a tree of processes each"
 names=$(for p in $(inside); do cat "/proc/$p/comm"; done 2>/dev/null | sort -u | xargs)
 for name in etcd haproxy nginx php-fpm8.2 postgres; do has " $names " " $name " "$name runs in them"; done
 operate "the site is deleted" delete site --yes

@@ -8,6 +8,7 @@ next line, and a here-document (<<'END') to its own end.  What follows is its ou
 `...` stands for any number of lines, `...` inside a line for any text.  A command fails if and only if the page shows a
 line that begins with "anneal: ", or asks with `echo $?` next and is told.  With --examples, what differs from run to run (times,
 sizes, ports of this machine, numbers of events) need not be `...`: whatever the page shows there, any other of its kind will do.
+A line `<!-- check: COMMAND -->` outside the blocks is what the text before it says: the command must succeed.
 One TAP point for each command; the commands run in the current directory and have SECONDS for all of it together.
 SPDX-License-Identifier: Apache-2.0
 """
@@ -40,6 +41,9 @@ def steps_read(path):
                 until = None if text == until else until
             elif text.startswith('```'):
                 inside = not inside and text == '```console'
+            elif not inside and (check := re.fullmatch(r'<!-- check: (.*) -->', text)):
+                steps.append(Step(number, check[1]))
+                steps[-1].wanted = ['...']
             elif inside and more:
                 steps[-1].command += '\n' + text
                 more = text.endswith('\\')
