@@ -109,8 +109,9 @@ void rollout_failed(struct anneal *a, uint32_t id)
     const struct group *g = &a->groups.at[group];
     for (size_t i = 0; i < g->noderoles.n; i++) {
         const struct noderole *m = &a->noderoles.at[g->noderoles.at[i]];
-        if (m->group == group && m->op == op && m->node && !(m->mode & MODE_BEGUN) &&
-            m->failed == 0 && m->target != TARGET_ABSENT)
+        bool fresh = m->failed == 0 || g->noderoles.at[i] == id; /* by what an older run left */
+        if (m->group == group && m->op == op && m->node && !(m->mode & MODE_BEGUN) && fresh &&
+            m->target != TARGET_ABSENT)
             stop_member(a, g->noderoles.at[i]);
     }
 }
