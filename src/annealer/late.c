@@ -101,6 +101,7 @@ bool late_drop(struct anneal *a, uint32_t parent, uint32_t child)
             uint32_t need = *at;
             *at = a->late.at[need].next_of_parent;
             late_forget(a, need);
+            quorum_leave(a, parent, child);
             noderole_changed(a, child);
             return true;
         }

@@ -230,9 +230,12 @@ static int retry_in_vain(const struct anneal *a, uint32_t id, struct err *e)
         return 0;
     uint32_t n, i = 0;
     const uint32_t *parents = graph_in(&a->need, id, &n);
-    while (i + 1 < n && noderole_in_service(a->noderoles.at[parents[i]].state,
-                                            a->noderoles.at[parents[i]].target))
-        i++;
+    for (; i + 1 < n; i++) {
+        const struct noderole *p = &a->noderoles.at[parents[i]];
+        uint32_t q = quorum_of(a, parents[i], id);
+        if (q ? !quorum_serves(a, q) : !noderole_in_service(p->state, p->target))
+            break;
+    }
     err_set(e, ERR_CONFLICT, "noderole %u needs noderole %u, which is not in service", id,
             parents[i]);
     return err_hint(e, "retry that one first, or their operation as a whole");

@@ -224,7 +224,8 @@ static void fail_with(struct anneal *a, uint32_t t)
 {
     uint32_t group = a->noderoles.at[a->tasks[t].noderole].group;
     bool forgiving = task_rule(a, t) == RULE_JOIN_ENDED || task_rule(a, t) == RULE_JOIN_TOLERATE ||
-                     (group && a->groups.at[group].stops);
+                     (group && a->groups.at[group].stops) ||
+                     a->noderoles.at[a->tasks[t].noderole].quorum;
     if (a->task_state[t] != TASK_PENDING || (forgiving && !task_dep_failed(a, t)))
         return;
     if (!passive_follows(a, t) && (task_op(a, t) == OPERATION_STANDING ||
@@ -274,11 +275,30 @@ bool task_cancel(struct anneal *a, uint32_t t, enum reason why)
     return true;
 }
 
+/* Of one with quorums: does anything but members of which enough are left stand before it? */
+static bool cancelled_before(const struct anneal *a, uint32_t t)
+{
+    uint32_t n, id = a->tasks[t].noderole;
+    const uint32_t *deps = graph_in(&a->order, t, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (a->task_state[deps[i]] == TASK_CANCELLED)
+            return true;
+    if (!gate_shuts(a, t))
+        return false;
+    const uint32_t *parents = graph_in(&a->need, id, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (a->noderoles.at[parents[i]].cancelled > 0 && !quorum_of(a, parents[i], id))
+            return true;
+    return quorum_hopeless(a, id, false);
+}
+
 static void cancel_with(struct anneal *a, uint32_t t)
 {
     uint32_t op = task_op(a, t);
     if (a->task_state[t] != TASK_PENDING || passive_follows(a, t) || op == OPERATION_STANDING ||
         a->ops.at[op].state != OPERATION_RUNNING || a->unmet[t] == 0)
+        return;
+    if (a->noderoles.at[a->tasks[t].noderole].quorum && !cancelled_before(a, t))
         return;
     if (task_cancel(a, t, REASON_DEPENDENCY))
         vec_push(&a->walk, t);
@@ -312,12 +332,14 @@ bool task_dep_failed(const struct anneal *a, uint32_t t)
     }
     if (!gate_shuts(a, t))
         return false;
-    const uint32_t *others = gate_waits_for(a, a->tasks[t].noderole, &n);
+    uint32_t id = a->tasks[t].noderole;
+    const uint32_t *others = gate_waits_for(a, id, &n);
+    bool goes = a->noderoles.at[id].target == TARGET_ABSENT;
     for (uint32_t i = 0; i < n; i++)
         if ((a->noderoles.at[others[i]].failed > 0 || a->noderoles.at[others[i]].dep_failed > 0) &&
-            gate_between(a, others[i], a->tasks[t].noderole))
+            gate_between(a, others[i], id) && (goes || !quorum_of(a, others[i], id)))
             return true;
-    return false;
+    return !goes && a->noderoles.at[id].quorum && quorum_hopeless(a, id, true);
 }
 
 /* What hangs on a task that has failed for good fails with it, as if it had been there before. */

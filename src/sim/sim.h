@@ -103,6 +103,7 @@ struct sim_options { /* 0: drawn from the seed */
     X(drains)                                                                                      \
     X(corrections)                                                                                 \
     X(rollouts)                                                                                    \
+    X(quorums)                                                                                     \
     X(fenced)                                                                                      \
     X(plans)                                                                                       \
     X(changes)                                                                                     \

@@ -99,7 +99,7 @@ static void test_runs(void)
     for (int f = 0; f < SIM_FAULT_COUNT; f++)
         sum += f == SIM_CRASH ? 0 : r.faults[f];
     ok(!r.failed && sum == 0, "with one kind only that");
-    o = (struct sim_options){.seed = 20, .events = 6000};
+    o = (struct sim_options){.seed = 24, .events = 6000};
     sim_faults_parse("crash,refuse,unknown,propose,edit,commit,recall,rollback,amend,nonsense",
                      &o.faults);
     sim_run(&o, &r, NULL);
