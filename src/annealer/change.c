@@ -543,8 +543,10 @@ static void change_one(struct anneal *a, const struct plan *p, const struct plan
     } else if (c->what & (PLAN_C_DATA | PLAN_C_PARENTS)) {
         ripple_refresh(a, c->noderole, REASON_DATA, false);
     }
-    if (counted || nr->quorum)
+    if (counted || nr->quorum) {
         quorum_fell(a, c->noderole);
+        quorum_settle(a, c->noderole);
+    }
 }
 
 /* When noderoles and tasks of the plan are there. */

@@ -160,6 +160,21 @@ static void changed_in_place(void)
     (void)change(&r, p, "w", PLAN_C_QUORUMS);
     is_int(apply(&r, p, 4), 0, "all are needed again");
     is_text(rig_states(&r, "w"), "BLOCKED", "and it is lost");
+    rig_seen(&r, 1, 101, 1);
+    is_text(rig_op_text(&r, 4), "succeeded", "until all are there");
+    rig_data(&r, "r1", 4);
+    rig_fail(&r, "r1");
+    for (uint32_t i = 0; i < 2; i++) {
+        p = plan_of_changes(&r);
+        c = change(&r, p, "w", PLAN_C_QUORUMS);
+        both(p, &q, 1, false, rig_nr(&r, "r1").id, rig_nr(&r, "r2").id);
+        c->quorums = &q;
+        c->n_quorums = i == 0;
+        is_int(apply(&r, p, 5 + i), 0, "one has failed, and %s", i ? "is needed" : "is not missed");
+        is_text(rig_states(&r, "w"), i ? "BLOCKED" : "ACTIVE", "that is what it is");
+        is_text(rig_op_text(&r, 5 + i), i ? "failed dependency" : "succeeded",
+                "and the operation ends");
+    }
     rig_done(&r);
 }
 
