@@ -62,6 +62,7 @@ struct noderole_view {
     bool begun;    /* a task of this run was started */
     bool forgiven; /* its failure does not count in its roll-out: that was resumed */
     bool let;      /* a person had it retried, whatever its roll-out does */
+    bool counts;   /* of some of its parents a number is enough: anneal_quorum() */
     uint64_t data; /* digest of its inputs */
 };
 struct quorum_view { /* parents of which some are enough */

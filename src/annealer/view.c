@@ -63,6 +63,7 @@ bool anneal_noderole(const struct anneal *a, uint32_t id, struct noderole_view *
                                 .begun = nr->mode & MODE_BEGUN,
                                 .forgiven = nr->mode & MODE_FORGIVEN,
                                 .let = nr->mode & MODE_LET,
+                                .counts = nr->quorum,
                                 .data = nr->data};
     return true;
 }
