@@ -44,6 +44,7 @@ dead r1.t
 is "$(states web)" "ACTIVE ACTIVE" "one replica dies: both serve"
 is "$(cat "$work/ran")" "" "and nothing ran"
 has "$(anneal why noderole/"$(web w1.t)")" "is at its target" "nothing stands in the way"
+is "$(anneal noderole show "$(web w1.t)" -o json | jq -c .quorums)" '[{"role":"replica","members":2,"enough":1,"serving":1}]' "the noderole shows what it counts on"
 out=$(title second); ok $? "a change is committed to them" "$out"
 is "$(sort "$work/ran" | paste -sd,)" "serve w1.t second,serve w2.t second" "and runs"
 crash
