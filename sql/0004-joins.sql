@@ -25,8 +25,3 @@ INSERT INTO task
            tries, wake_ms, done_digest, last
     FROM task_before;
 DROP TABLE task_before;
-
--- The engine has other rules: what was journalled before cannot be replayed by them.  Without a row
--- of settings the next server begins with a checkpoint of what is stored.
-DELETE FROM checkpoint;
-DELETE FROM settings;

@@ -33,6 +33,7 @@ struct anneal *anneal_new(void)
     (void)vec_add(&a->lives);
     (void)vec_add(&a->lanes);
     (void)vec_add(&a->bonds);
+    (void)vec_add(&a->quorums);
     (void)vec_add(&a->ops);
     return a;
 }
@@ -81,6 +82,7 @@ void anneal_free(struct anneal *a)
     vec_done(&a->touched);
     vec_done(&a->turns);
     vec_done(&a->bonds);
+    quorum_free_all(a);
     buf_done(&a->row_mem);
     free(a);
 }
@@ -211,8 +213,10 @@ int anneal_step(struct anneal *a, const struct event *ev, struct effects *fx, st
         noderole_settle(a);
         chain_turns(a);
         noderole_settle(a);
-        operation_settle_all(a);
-        noderole_settle(a); /* one that came to an end may have cancelled what was left */
+        do { /* one that came to an end may have cancelled what was left, and so end another */
+            operation_settle_all(a);
+            noderole_settle(a);
+        } while (a->touched.n > 0);
         schedule_run(a);
         noderole_settle(a); /* a start can only move its own noderole to TRANSITION */
         operation_find_stall(a);

@@ -56,14 +56,23 @@ struct task_view {
 struct noderole_view {
     uint32_t id, node, operation, first_task, n_tasks, cohort, generation, incarnation, run_count;
     uint32_t parents_out;
-    uint32_t gate; /* need-parents whose tasks have not all passed */
+    uint32_t gate; /* need-parents whose tasks have not all passed; quorums that lack such */
     uint32_t group;
     uint8_t state, target, reason, flags;
     bool begun;    /* a task of this run was started that its roll-out, if any, is about */
     bool forgiven; /* its failure does not count in its roll-out: that was resumed */
     bool let;      /* a person had it retried, whatever its roll-out does */
     bool stopped;  /* its roll-out stopped before it began: it is left as it is */
+    bool counts;   /* of some of its parents a number is enough: anneal_quorum() */
     uint64_t data; /* digest of its inputs */
+};
+struct quorum_view { /* parents of which some are enough */
+    uint32_t min;    /* as it was asked for: a number, or one of a hundred */
+    bool percent;
+    uint32_t first;   /* the member with the lowest id */
+    uint32_t members; /* whose need counts */
+    uint32_t enough;  /* of them */
+    uint32_t serving; /* in service */
 };
 struct node_view {
     uint32_t id, slots, used, errors, noderoles;
@@ -145,6 +154,11 @@ const uint32_t *anneal_children(const struct anneal *a, uint32_t noderole, uint3
 /* Those, and the children whose need of it sleeps; as anneal_needs(). */
 uint32_t anneal_needed_by(const struct anneal *a, uint32_t noderole, uint32_t *ret_ids,
                           uint32_t room);
+/* The quorum of a noderole that this parent is in; false: it is needed by itself. */
+bool anneal_quorum(const struct anneal *a, uint32_t noderole, uint32_t parent,
+                   struct quorum_view *ret);
+/* Will nothing that lacks stand before it when this parent is complete? */
+bool anneal_opens(const struct anneal *a, uint32_t noderole, uint32_t parent);
 const uint32_t *anneal_span_pools(const struct anneal *a, uint32_t span, uint32_t *ret_n,
                                   bool *ret_held);
 uint32_t anneal_node_first_noderole(const struct anneal *a, uint32_t node);

@@ -78,19 +78,22 @@ struct noderole {
     uint32_t node, op, cohort, generation, incarnation, run_count;
     uint32_t first_task;
     uint32_t next_on_node;
-    uint32_t parents_out;               /* need-parents not in service */
-    uint32_t parents_stale;             /* need-parents not ACTIVE */
-    uint32_t visited;                   /* epoch of the last loss walk */
-    uint32_t gate;                      /* need-parents that run, or are to, and are not complete */
-    uint32_t halted;                    /* need-parents that are to be stopped */
-    uint32_t bonds_up[BOND_KIND_COUNT]; /* first bond in which it is the child; 0: none */
+    uint32_t parents_out;   /* need-parents not in service; of a quorum together 1 or 0 */
+    uint32_t parents_stale; /* need-parents not ACTIVE; likewise, and so for the next two */
+    uint32_t visited;       /* epoch of the last loss walk */
+    uint32_t gate;          /* need-parents that run, or are to, and are not complete */
+    uint32_t halted;        /* need-parents that are stopped, or to be */
+    uint32_t bonds_up[BOND_KIND_COUNT];   /* first bond in which it is the child; 0: none */
     uint32_t bonds_down[BOND_KIND_COUNT]; /* first bond in which it is the parent; 0: none */
     uint32_t awaits;                      /* needs of it that sleep and that its next run awaits */
+    uint32_t quorum;                      /* first of its quorums; 0: none */
+    uint32_t joined;                      /* quorums of others that it is in */
     uint16_t n_tasks;
     uint16_t passed, live, ready, failed, dep_failed, cancelled; /* of its tasks */
     bool complete;                                               /* all of them have passed */
     bool derives; /* in the list of those to be derived again */
     uint8_t state, target, reason, flags;
+    uint8_t stand; /* what quorums were told of it (quorum.c), while it is in one */
     uint16_t mode;
     uint32_t group;    /* 0: none */
     uint32_t answered; /* the operation in which what a parent returned began a run out of ERROR */
@@ -226,6 +229,18 @@ struct node {
     bool exists, gone;
 };
 
+struct quorum_count { /* of members whose need counts */
+    uint32_t linked, serving, active, complete, stopped, coming;
+};
+struct quorum { /* quorum.c: parents of which some are enough */
+    uint32_t child, next;
+    uint32_t min;
+    bool percent;
+    uint8_t told;          /* what it comes to in the counters of its child */
+    VEC(uint32_t) members; /* by id, those whose need sleeps included */
+    struct quorum_count count;
+};
+
 struct loader;
 struct anneal {
     struct engine_settings opt;
@@ -255,6 +270,8 @@ struct anneal {
     VEC(struct timer) timers;
     VEC(struct bond) bonds;
     uint32_t bond_free;
+    VEC(struct quorum) quorums;
+    uint32_t quorum_free;
     struct arena span_mem;
     /* work of the current step */
     VEC(uint32_t) settle;         /* tasks that may have become ready */
@@ -316,8 +333,8 @@ void tolerance_count(struct anneal *a, uint32_t noderole,
                      bool more);         /* one task more, or less, has failed */
 void tolerance_settle(struct anneal *a); /* the last of the moves */
 bool tolerance_within(const struct anneal *a,
-                      uint32_t noderole);              /* is what failed of it forgiven? */
-void tolerance_look(struct anneal *a, uint32_t group); /* is more forgiven than was, or less? */
+                      uint32_t noderole);                 /* is what failed of it forgiven? */
+void tolerance_look(struct anneal *a, uint32_t group);    /* is more forgiven than was, or less? */
 void tolerance_recount(struct anneal *a, uint32_t group); /* the same, at once */
 /* It is forgiven by itself, or no more: MODE_FORGIVEN, and who waits for it is told. */
 void tolerance_forgive(struct anneal *a, uint32_t noderole, bool forgiven);
@@ -528,6 +545,41 @@ void change_await(struct anneal *a, const struct plan *p); /* when all its needs
 void change_vanish(struct anneal *a, uint32_t noderole);
 int change_abandon(struct anneal *a, uint32_t noderole, struct err *e);
 
+/* quorum.c */
+uint32_t quorum_search(const struct anneal *a, uint32_t parent, uint32_t child);
+/* The quorum of a noderole that one of its parents is in; 0: that one is needed by itself. */
+static inline uint32_t quorum_of(const struct anneal *a, uint32_t parent, uint32_t child)
+{
+    return a->noderoles.at[child].quorum ? quorum_search(a, parent, child) : 0;
+}
+void quorum_link(struct anneal *a, uint32_t quorum, uint32_t parent, bool counts);
+void quorum_leave(struct anneal *a, uint32_t parent, uint32_t child);
+void quorum_join(struct anneal *a, uint32_t parent, uint32_t child, uint32_t like);
+void quorum_tell(struct anneal *a, uint32_t noderole); /* what it is may have changed */
+bool quorum_serves(const struct anneal *a, uint32_t quorum);
+bool quorum_comes(const struct anneal *a, uint32_t member);        /* is it on its way? */
+bool quorum_lacks(const struct anneal *a, uint32_t quorum);        /* are too few of it complete? */
+uint32_t quorum_awaits(const struct anneal *a, uint32_t noderole); /* that shut without lacking */
+/* Can those that are left not be enough?  one_failed: because of a failure, it may be among others
+ */
+bool quorum_hopeless(const struct anneal *a, uint32_t noderole, bool one_failed);
+void quorum_settle(struct anneal *a, uint32_t noderole);
+/* A plan changed its needs: where it has too few in service now, it is lost. */
+void quorum_fell(struct anneal *a, uint32_t noderole);
+/* Before its needs count; of one whose needs count already. */
+void quorum_make(struct anneal *a, uint32_t noderole, const struct plan_quorum *from, uint32_t n);
+void quorum_remake(struct anneal *a, uint32_t noderole, const struct plan_quorum *from, uint32_t n);
+int quorum_check_plan(const struct anneal *a, const struct plan *p, uint32_t noderole,
+                      const struct plan_quorum *q, uint32_t n, struct err *e);
+void quorum_write(const struct anneal *a, uint32_t noderole, struct buf *b);
+bool quorum_read(struct anneal *a, uint32_t noderole, struct str from); /* false: damaged */
+bool quorum_restore(struct anneal *a, uint32_t *ret_noderole); /* false: whose does not fit */
+bool quorum_wrong(const struct anneal *a, uint32_t noderole);  /* recounted */
+/* Adds what its quorums come to. */
+void quorum_sum(const struct anneal *a, uint32_t noderole, uint32_t *ret_out, uint32_t *ret_stale,
+                uint32_t *ret_gate, uint32_t *ret_halted);
+void quorum_free_all(struct anneal *a);
+
 /* undo.c */
 bool undo_due(const struct anneal *a, uint32_t t); /* may it have left something behind? */
 void undo_begin(struct anneal *a, uint32_t noderole);
@@ -545,6 +597,8 @@ void gate_moved(struct anneal *a, uint32_t noderole,
 void gate_link(struct anneal *a, uint32_t parent,
                uint32_t child); /* a need that counts from now on */
 void gate_unlink(struct anneal *a, uint32_t parent, uint32_t child);
+/* A need begins or ceases to count in the counters of its child; no more than that. */
+void gate_edge(struct anneal *a, uint32_t parent, uint32_t child, bool counts);
 /* The noderoles that stand before it: parents; for one that is to go, children. */
 const uint32_t *gate_waits_for(const struct anneal *a, uint32_t noderole, uint32_t *ret_n);
 void gate_each_first(struct anneal *a, uint32_t noderole,

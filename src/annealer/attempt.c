@@ -162,8 +162,10 @@ static void settle_inputs(struct anneal *a, uint32_t id)
     uint64_t inputs = ripple_inputs(a, id);
     if (begun && inputs == nr->inputs)
         return;
+    bool shut = gate_shut(a, id);
     nr->inputs = inputs;
     nr->mode |= MODE_BEGUN;
+    gate_moved(a, id, shut);
     noderole_changed(a, id);
 }
 

@@ -264,7 +264,8 @@ static int check_change(const struct anneal *a, const struct plan *p, uint32_t i
     if (empty && (nr->bonds_up[BOND_SLEEPS] || n + c->n_gains > c->n_losses))
         return err_set(e, ERR_INVALID, "plan: noderole %u would have parents, but no tasks",
                        c->noderole);
-    return c->what & PLAN_C_PARENTS ? check_parents(a, p, c, e) : 0;
+    int r = c->what & PLAN_C_PARENTS ? check_parents(a, p, c, e) : 0;
+    return r < 0 ? r : quorum_check_plan(a, p, c->noderole, c->quorums, c->n_quorums, e);
 }
 
 int change_check(const struct anneal *a, const struct plan *p, uint32_t *next_task, struct err *e)
@@ -543,6 +544,9 @@ static void change_one(struct anneal *a, const struct plan *p, const struct plan
                        const struct change_past *past)
 {
     struct noderole *nr = &a->noderoles.at[c->noderole];
+    bool counted = nr->quorum;
+    if (c->what & PLAN_C_QUORUMS)
+        quorum_remake(a, c->noderole, c->quorums, c->n_quorums);
     if (!past->corrected)
         change_gains(a, c);
     if (c->what & PLAN_C_DEFS)
@@ -560,6 +564,10 @@ static void change_one(struct anneal *a, const struct plan *p, const struct plan
         stay_failed(a, c->noderole, past);
     } else if (c->what & (PLAN_C_DATA | PLAN_C_PARENTS)) {
         ripple_refresh(a, c->noderole, REASON_DATA, false);
+    }
+    if (counted || nr->quorum) {
+        quorum_fell(a, c->noderole);
+        quorum_settle(a, c->noderole);
     }
 }
 

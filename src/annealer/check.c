@@ -155,18 +155,24 @@ static int check_noderole(const struct anneal *a, uint32_t id, struct err *e)
     const uint32_t *parents = graph_in(&a->need, id, &n);
     for (uint32_t i = 0; i < n; i++) {
         const struct noderole *p = &a->noderoles.at[parents[i]];
-        out += !noderole_in_service(p->state, p->target);
-        stale += p->state != NODEROLE_ACTIVE;
         if (p->cohort >= nr->cohort)
             return broken(e, 10, "a parent is not below its child", id);
+        if (quorum_of(a, parents[i], id))
+            continue;
+        out += !noderole_in_service(p->state, p->target);
+        stale += p->state != NODEROLE_ACTIVE;
     }
+    uint32_t gate = 0, halted = 0;
+    quorum_sum(a, id, &out, &stale, &gate, &halted);
+    if (quorum_wrong(a, id))
+        return broken(e, 4, "counts of a quorum", id);
     if (passed != nr->passed || live != nr->live || ready != nr->ready || failed != nr->failed ||
         dep_failed != nr->dep_failed || cancelled != nr->cancelled || out != nr->parents_out ||
         stale != nr->parents_stale)
         return broken(e, 4, "counters of a noderole", id);
     if (planned && !(nr->mode & MODE_PLANNED))
         return broken(e, 4, "a rule of one run outlives it", id);
-    uint32_t gate, halted, awaits = 0;
+    uint32_t awaits = 0;
     gate_count(a, id, &gate, &halted);
     for (uint32_t i = nr->bonds_up[BOND_SLEEPS]; i; i = a->bonds.at[i].next_up)
         awaits += a->bonds.at[i].awaited;

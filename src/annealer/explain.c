@@ -67,6 +67,16 @@ static void why_bound(const struct anneal *a, uint32_t id, struct list *l)
             say(l, WHY_SUCCESSOR, ROWS_NODEROLE, a->bonds.at[i].parent, 0);
 }
 
+/* Of a quorum that lacks members, those that could be one; else those on their way. */
+static bool stands_before(const struct anneal *a, uint32_t parent, uint32_t child)
+{
+    const struct noderole *p = &a->noderoles.at[parent];
+    uint32_t q = quorum_of(a, parent, child);
+    if (q && !quorum_lacks(a, q))
+        return quorum_comes(a, parent);
+    return gate_holds(p) || (p->target == TARGET_STOPPED && gate_between(a, parent, child));
+}
+
 static void why_pending(const struct anneal *a, uint32_t t, struct list *l)
 {
     uint32_t n;
@@ -84,9 +94,7 @@ static void why_pending(const struct anneal *a, uint32_t t, struct list *l)
     why_bound(a, a->tasks[t].noderole, l);
     const uint32_t *others = gate_waits_for(a, a->tasks[t].noderole, &n);
     for (uint32_t i = 0; i < n; i++)
-        if (goes || gate_holds(&a->noderoles.at[others[i]]) ||
-            (a->noderoles.at[others[i]].target == TARGET_STOPPED &&
-             gate_between(a, others[i], a->tasks[t].noderole)))
+        if (goes || stands_before(a, others[i], a->tasks[t].noderole))
             say(l, goes ? WHY_NEEDED : WHY_PARENT, ROWS_NODEROLE, others[i],
                 a->noderoles.at[others[i]].state);
 }
@@ -204,7 +212,8 @@ size_t anneal_why_noderole(const struct anneal *a, uint32_t id, struct why *ret,
     const uint32_t *parents = graph_in(&a->need, id, &n);
     for (uint32_t i = 0; nr->target != TARGET_ABSENT && i < n; i++) {
         const struct noderole *p = &a->noderoles.at[parents[i]];
-        if (!noderole_in_service(p->state, p->target))
+        uint32_t q = quorum_of(a, parents[i], id);
+        if (!noderole_in_service(p->state, p->target) && (!q || !quorum_serves(a, q)))
             say(&l, WHY_PARENT, ROWS_NODEROLE, parents[i], p->state);
     }
     if (nr->target == TARGET_ABSENT && nr->n_tasks == 0) { /* it has no task that could say so */

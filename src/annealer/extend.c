@@ -39,6 +39,15 @@ void extend_on_node(struct anneal *a, uint32_t id)
     n->noderoles++;
 }
 
+static int check_quorums(const struct anneal *a, const struct plan *p, struct err *e)
+{
+    int r = 0;
+    for (uint32_t i = 0; i < p->n_noderoles && r >= 0; i++)
+        r = quorum_check_plan(a, p, p->base_noderole + i, p->noderoles[i].quorums,
+                              p->noderoles[i].n_quorums, e);
+    return r;
+}
+
 static int check_noderoles(const struct anneal *a, const struct plan *p, uint32_t *ret_next_task,
                            struct err *e)
 {
@@ -81,7 +90,7 @@ static int check_noderoles(const struct anneal *a, const struct plan *p, uint32_
         }
     }
     *ret_next_task = next_task;
-    return 0;
+    return check_quorums(a, p, e);
 }
 
 static const struct plan_def *fresh_def(const struct plan *p, uint32_t def)
@@ -310,14 +319,9 @@ static void add_noderoles(struct anneal *a, const struct plan *p, uint32_t op)
     graph_extend(&a->need, p->n_noderoles, first, deps);
     a->totals_noderole[NODEROLE_BLOCKED] += p->n_noderoles;
     for (uint32_t i = 0; i < p->n_noderoles; i++) {
-        struct noderole *nr = &a->noderoles.at[p->base_noderole + i];
-        for (uint32_t k = first[i]; k < first[i + 1]; k++) {
-            const struct noderole *parent = &a->noderoles.at[deps[k]];
-            nr->parents_out += !noderole_in_service(parent->state, parent->target);
-            nr->parents_stale += parent->state != NODEROLE_ACTIVE;
-            nr->gate += gate_holds(parent);
-            nr->halted += parent->target == TARGET_STOPPED;
-        }
+        quorum_make(a, p->base_noderole + i, p->noderoles[i].quorums, p->noderoles[i].n_quorums);
+        for (uint32_t k = first[i]; k < first[i + 1]; k++)
+            gate_edge(a, deps[k], p->base_noderole + i, true);
     }
     free(first);
     free(deps);
@@ -397,8 +401,10 @@ int extend_apply(struct anneal *a, const struct event *ev, struct err *e)
     a->ops.at[ev->op].counts[TASK_PENDING] += p->n_tasks;
     change_end(a, p, past);
     free(past);
-    for (uint32_t i = 0; i < p->n_needs; i++)
+    for (uint32_t i = 0; i < p->n_needs; i++) {
+        quorum_join(a, p->needs[i].parent, p->needs[i].child, p->needs[i].like);
         late_add(a, p->needs[i].parent, p->needs[i].child);
+    }
     change_await(a, p);
     leave_plan(a, p, ev->op);
     for (uint32_t i = 0; i < p->n_noderoles; i++)

@@ -12,7 +12,9 @@
  * with may be what a parent is making right now.  A noderole that says so (NODEROLE_F_PHASED) has
  * order edges to the tasks of its parents instead.
  *
- * Invariants: gate and halted count need-parents; each first task of a noderole
+ * Of parents of which some are enough quorum.c says what they come to together.
+ *
+ * Invariants: gate and halted count need-parents and quorums; each first task of a noderole
  * whose gate is shut has exactly 1 in unmet[] for it.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
@@ -65,6 +67,8 @@ void gate_progress(struct anneal *a, uint32_t id)
     const uint32_t *children = graph_out(&a->need, id, &n);
     for (uint32_t i = 0; nr->target != TARGET_STOPPED && i < n; i++) {
         bool was = gate_shut(a, children[i]);
+        if (quorum_of(a, id, children[i]))
+            continue; /* told when it is derived */
         a->noderoles.at[children[i]].gate += complete ? UINT32_MAX : 1;
         gate_moved(a, children[i], was);
     }
@@ -81,6 +85,8 @@ void gate_target(struct anneal *a, uint32_t id, enum target target)
     for (uint32_t i = 0; i < n; i++) {
         struct noderole *c = &a->noderoles.at[children[i]];
         shut = gate_shut(a, children[i]);
+        if (quorum_of(a, id, children[i]))
+            continue;
         c->gate += (uint32_t)gate_holds(nr) - (uint32_t)held;
         c->halted += (uint32_t)(target == TARGET_STOPPED) - (uint32_t)halted;
         gate_moved(a, children[i], shut);
@@ -89,16 +95,26 @@ void gate_target(struct anneal *a, uint32_t id, enum target target)
     }
 }
 
-void gate_link(struct anneal *a, uint32_t parent, uint32_t child)
+void gate_edge(struct anneal *a, uint32_t parent, uint32_t child, bool counts)
 {
     const struct noderole *p = &a->noderoles.at[parent];
     struct noderole *c = &a->noderoles.at[child];
+    uint32_t q = quorum_of(a, parent, child), by = counts ? 1 : UINT32_MAX;
+    if (q) {
+        quorum_link(a, q, parent, counts);
+        return;
+    }
+    c->parents_out += noderole_in_service(p->state, p->target) ? 0 : by;
+    c->parents_stale += p->state != NODEROLE_ACTIVE ? by : 0;
+    c->gate += gate_holds(p) ? by : 0;
+    c->halted += p->target == TARGET_STOPPED ? by : 0;
+}
+
+void gate_link(struct anneal *a, uint32_t parent, uint32_t child)
+{
     bool was = gate_shut(a, child), parent_was = gate_shut(a, parent);
     graph_link(&a->need, parent, child);
-    c->parents_out += !noderole_in_service(p->state, p->target);
-    c->parents_stale += p->state != NODEROLE_ACTIVE;
-    c->gate += gate_holds(p);
-    c->halted += p->target == TARGET_STOPPED;
+    gate_edge(a, parent, child, true);
     gate_moved(a, child, was);
     gate_moved(a, parent, parent_was);
     noderole_derive_later(a, child);
@@ -107,14 +123,10 @@ void gate_link(struct anneal *a, uint32_t parent, uint32_t child)
 
 void gate_unlink(struct anneal *a, uint32_t parent, uint32_t child)
 {
-    const struct noderole *p = &a->noderoles.at[parent];
-    struct noderole *c = &a->noderoles.at[child];
     bool was = gate_shut(a, child), parent_was = gate_shut(a, parent);
     graph_unlink(&a->need, parent, child);
-    c->parents_out -= !noderole_in_service(p->state, p->target);
-    c->parents_stale -= p->state != NODEROLE_ACTIVE;
-    c->gate -= gate_holds(p);
-    c->halted -= p->target == TARGET_STOPPED;
+    gate_edge(a, parent, child, false);
+    quorum_leave(a, parent, child);
     gate_moved(a, child, was);
     gate_moved(a, parent, parent_was);
     noderole_derive_later(a, child);
@@ -152,9 +164,13 @@ void gate_count(const struct anneal *a, uint32_t id, uint32_t *ret_gate, uint32_
     uint32_t n, gate = 0, halted = 0;
     const uint32_t *parents = graph_in(&a->need, id, &n);
     for (uint32_t i = 0; i < n; i++) {
+        if (quorum_of(a, parents[i], id))
+            continue;
         gate += gate_holds(&a->noderoles.at[parents[i]]);
         halted += a->noderoles.at[parents[i]].target == TARGET_STOPPED;
     }
+    uint32_t out = 0, stale = 0;
+    quorum_sum(a, id, &out, &stale, &gate, &halted);
     *ret_gate = gate;
     *ret_halted = halted;
 }

@@ -74,8 +74,15 @@ static void awaits_one(struct anneal *a, uint32_t child, bool more)
 void late_await(struct anneal *a, uint32_t parent, uint32_t child)
 {
     uint32_t id = bond_find(a, BOND_SLEEPS, parent, child);
+    struct noderole *c = &a->noderoles.at[child];
+    uint16_t mode = c->mode & (MODE_REFRESH | MODE_FORCED | MODE_PREFIX);
     if (!id || a->bonds.at[id].awaited)
         return;
+    /* What has passed so far was only as it was: it waits with the rest. */
+    if (c->passed > 0 && c->passed < c->n_tasks && !(c->mode & (MODE_BEGUN | MODE_UNCHANGED))) {
+        ripple_rewind(a, child, (enum reason)c->reason);
+        c->mode |= mode;
+    }
     a->bonds.at[id].awaited = true;
     noderole_changed(a, child);
     awaits_one(a, child, true);
@@ -98,8 +105,10 @@ bool late_sleeps(const struct anneal *a, uint32_t parent, uint32_t child)
 bool late_drop(struct anneal *a, uint32_t parent, uint32_t child)
 {
     uint32_t id = bond_find(a, BOND_SLEEPS, parent, child);
-    if (id)
+    if (id) {
         late_forget(a, id);
+        quorum_leave(a, parent, child);
+    }
     return id != 0;
 }
 
@@ -107,9 +116,9 @@ void late_vanish(struct anneal *a, uint32_t id)
 {
     const struct noderole *nr = &a->noderoles.at[id];
     while (nr->bonds_up[BOND_SLEEPS])
-        late_forget(a, nr->bonds_up[BOND_SLEEPS]);
+        (void)late_drop(a, a->bonds.at[nr->bonds_up[BOND_SLEEPS]].parent, id);
     while (nr->bonds_down[BOND_SLEEPS])
-        late_forget(a, nr->bonds_down[BOND_SLEEPS]);
+        (void)late_drop(a, id, a->bonds.at[nr->bonds_down[BOND_SLEEPS]].child);
 }
 
 /* In the order of ids, whatever the order in which the needs came. */
@@ -123,7 +132,7 @@ void late_wake(struct anneal *a, uint32_t parent)
     sort_u32(a->walk.at + base, end - base);
     for (size_t i = base; i < end; i++) {
         uint32_t child = a->walk.at[i], op = anneal_joins(a, child, parent);
-        (void)late_drop(a, parent, child);
+        late_forget(a, bond_find(a, BOND_SLEEPS, parent, child));
         if (op)
             noderole_adopt(a, child, op);
         need_counts(a, parent, child);

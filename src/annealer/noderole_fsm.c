@@ -75,6 +75,8 @@ void noderole_adopt(struct anneal *a, uint32_t id, uint32_t op)
         }
     }
     noderole_changed(a, id);
+    if (nr->joined)
+        noderole_derive_later(a, id); /* the standing operation waits for nobody */
     operation_touch(a, old);
     operation_touch(a, op);
 }
@@ -87,6 +89,8 @@ static void tell_children(struct anneal *a, uint32_t id, bool was_in, bool is_in
     const uint32_t *children = graph_out(&a->need, id, &n);
     for (uint32_t i = 0; i < n; i++) {
         struct noderole *c = &a->noderoles.at[children[i]];
+        if (quorum_of(a, id, children[i]))
+            continue;
         c->parents_out += (uint32_t)was_in - (uint32_t)is_in;
         c->parents_stale += (uint32_t)was_active - (uint32_t)is_active;
         if (was_in != is_in)
@@ -142,7 +146,12 @@ static void derive_one(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
     enum noderole_state from = nr->state, to;
-    if (!nr->generation || (to = noderole_derive(a, id)) == from)
+    if (!nr->generation)
+        return;
+    if (nr->quorum)
+        quorum_settle(a, id);
+    quorum_tell(a, id);
+    if ((to = noderole_derive(a, id)) == from)
         return;
     nr->state = (uint8_t)to;
     a->totals_noderole[from]--;

@@ -23,6 +23,9 @@ static void set_alive(struct anneal *a, uint32_t id, enum alive_state to)
     change_add(a, ROWS_NODE, id, n->alive, (uint8_t)to, 0);
     a->nodes_alive += (uint32_t)(to == ALIVE_ALIVE) - (uint32_t)(n->alive == ALIVE_ALIVE);
     n->alive = (uint8_t)to;
+    for (uint32_t r = n->first_noderole; r; r = a->noderoles.at[r].next_on_node)
+        if (a->noderoles.at[r].joined)
+            noderole_derive_later(a, r); /* a quorum does not wait for the dead */
 }
 
 static void end_silence(struct anneal *a, struct node *n)

@@ -233,9 +233,12 @@ static int retry_in_vain(const struct anneal *a, uint32_t id, struct err *e)
         return 0;
     uint32_t n, i = 0;
     const uint32_t *parents = graph_in(&a->need, id, &n);
-    while (i + 1 < n && noderole_in_service(a->noderoles.at[parents[i]].state,
-                                            a->noderoles.at[parents[i]].target))
-        i++;
+    for (; i + 1 < n; i++) {
+        const struct noderole *p = &a->noderoles.at[parents[i]];
+        uint32_t q = quorum_of(a, parents[i], id);
+        if (q ? !quorum_serves(a, q) : !noderole_in_service(p->state, p->target))
+            break;
+    }
     err_set(e, ERR_CONFLICT, "noderole %u needs noderole %u, which is not in service", id,
             parents[i]);
     return err_hint(e, "retry that one first, or their operation as a whole");
@@ -472,8 +475,10 @@ static int resolve(struct anneal *a, uint32_t t, uint8_t word, struct err *e)
         operation_reset_task(a, t);
     } else if (word == RESOLVE_DONE) {
         struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
+        bool shut = gate_shut(a, a->tasks[t].noderole);
         nr->inputs = ripple_inputs(a, a->tasks[t].noderole);
         nr->mode |= MODE_BEGUN;
+        gate_moved(a, a->tasks[t].noderole, shut);
         noderole_changed(a, a->tasks[t].noderole);
         a->tasks[t].done_digest = ripple_task_input(a, t);
         task_go(a, t, TASKEV_OK, REASON_RESOLVED);

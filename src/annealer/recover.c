@@ -76,6 +76,8 @@ static int load_noderole(struct anneal *a, const struct row_noderole *r, struct 
         else
             vec_push(&a->loader->need, parent);
     }
+    if (!quorum_read(a, r->id, r->quorums))
+        return corrupt(e, "noderole", r->id, "its quorums cannot be read");
     return 0;
 }
 
@@ -374,12 +376,15 @@ static void make_ready(struct anneal *a, uint32_t t)
         schedule_enqueue(a, t);
 }
 
-static void rebuild(struct anneal *a)
+static int rebuild(struct anneal *a, struct err *e)
 {
+    uint32_t counts = 0;
     for (uint32_t t = 1; t < a->task_end; t++)
         count_task(a, t);
     for (uint32_t id = 1; id < a->noderoles.n; id++)
         a->noderoles.at[id].complete = a->noderoles.at[id].passed == a->noderoles.at[id].n_tasks;
+    if (!quorum_restore(a, &counts))
+        return corrupt(e, "noderole", counts, "counts a parent that it does not need");
     for (uint32_t id = 1; id < a->noderoles.n; id++)
         gate_count(a, id, &a->noderoles.at[id].gate, &a->noderoles.at[id].halted);
     tolerance_restore(a);
@@ -399,6 +404,8 @@ static void rebuild(struct anneal *a)
         const uint32_t *parents = graph_in(&a->need, id, &n);
         for (uint32_t i = 0; i < n; i++) {
             const struct noderole *p = &a->noderoles.at[parents[i]];
+            if (quorum_of(a, parents[i], id))
+                continue; /* counted by quorum_restore() */
             nr->parents_out += !noderole_in_service(p->state, p->target);
             nr->parents_stale += p->state != NODEROLE_ACTIVE;
         }
@@ -418,6 +425,7 @@ static void rebuild(struct anneal *a)
     }
     for (uint32_t t = 1; t < a->task_end; t++)
         make_ready(a, t);
+    return 0;
 }
 
 static void loader_free(struct anneal *a)
@@ -528,7 +536,7 @@ int anneal_load_end(struct anneal *a, struct err *e)
     if (r >= 0)
         r = build_graphs(a, e);
     if (r >= 0)
-        rebuild(a);
+        r = rebuild(a, e);
     loader_free(a);
     return r;
 }

@@ -137,10 +137,14 @@ static size_t lose_descendants(struct anneal *a, uint32_t id, enum reason why)
     while (a->walk.n > base) {
         uint32_t n, at = a->walk.at[--a->walk.n];
         const uint32_t *children = graph_out(&a->need, at, &n);
+        quorum_tell(a, at);
         for (uint32_t i = 0; i < n; i++) {
             struct noderole *c = &a->noderoles.at[children[i]];
             if (c->visited == epoch || !noderole_begun(c) || c->target != TARGET_RUNNING)
                 continue; /* what goes or has stopped needs nobody in service */
+            uint32_t q = quorum_of(a, at, children[i]);
+            if (q && quorum_serves(a, q))
+                continue; /* enough others are */
             c->visited = epoch;
 #ifdef ANNEAL_DEFECT_RIPPLE
             if (why == REASON_PARENT_LOST)

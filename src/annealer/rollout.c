@@ -137,7 +137,8 @@ void rollout_failed(struct anneal *a, uint32_t id)
     size_t base = a->walk.n;
     for (size_t i = 0; i < g->noderoles.n; i++) {
         const struct noderole *m = &a->noderoles.at[g->noderoles.at[i]];
-        if (m->group == group && m->op == op && m->node && !member_begun(m) &&
+        bool fresh = m->failed == 0 || g->noderoles.at[i] == id; /* by what an older run left */
+        if (m->group == group && m->op == op && m->node && !member_begun(m) && fresh &&
             m->target != TARGET_ABSENT)
             stop_member(a, g->noderoles.at[i]);
     }

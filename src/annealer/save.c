@@ -49,7 +49,11 @@ static void noderole_row(struct anneal *a, uint32_t id, struct row_noderole *r)
                                .run_count = nr->run_count,
                                .data = nr->data,
                                .inputs = nr->inputs};
-    r->parents = parents_blob(a, id);
+    size_t n = parents_blob(a, id).n;
+    quorum_write(a, id, &a->row_mem);
+    struct str both = buf_str(&a->row_mem);
+    r->parents = (struct str){both.s, n};
+    r->quorums = (struct str){both.s + n, both.n - n};
 }
 
 static void task_row(struct anneal *a, uint32_t id, struct row_task *r)

@@ -226,7 +226,8 @@ static void fail_with(struct anneal *a, uint32_t t)
 {
     uint32_t group = a->noderoles.at[a->tasks[t].noderole].group;
     bool forgiving = task_rule_ends(task_rule(a, t)) || task_rule(a, t) == RULE_JOIN_TOLERATE ||
-                     (group && a->groups.at[group].stops);
+                     (group && a->groups.at[group].stops) ||
+                     a->noderoles.at[a->tasks[t].noderole].quorum;
     if (a->task_state[t] != TASK_PENDING || (forgiving && !task_dep_failed(a, t)))
         return;
     if (!passive_follows(a, t) && (task_op(a, t) == OPERATION_STANDING ||
@@ -300,6 +301,30 @@ static void cancel_through(struct anneal *a, uint32_t join)
     vec_push(&a->walk, join);
 }
 
+/* Does what was cancelled stand before it?  Of one with quorums: anything but members of which
+ * enough are left. */
+static bool cancelled_before(const struct anneal *a, uint32_t t)
+{
+    uint32_t n, id = a->tasks[t].noderole;
+    const struct noderole *nr = &a->noderoles.at[id];
+    if (!nr->quorum || nr->target == TARGET_ABSENT)
+        return true;
+    const uint32_t *deps = graph_in(&a->order, t, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (a->task_state[deps[i]] == TASK_CANCELLED || (a->tasks[deps[i]].flags & TASKF_WALKED))
+            return true;
+    if (!gate_shuts(a, t))
+        return false;
+    for (uint32_t i = nr->awaits ? nr->bonds_up[BOND_SLEEPS] : 0; i; i = a->bonds.at[i].next_up)
+        if (a->bonds.at[i].awaited && a->noderoles.at[a->bonds.at[i].parent].cancelled > 0)
+            return true;
+    const uint32_t *parents = graph_in(&a->need, id, &n);
+    for (uint32_t i = 0; i < n; i++)
+        if (a->noderoles.at[parents[i]].cancelled > 0 && !quorum_of(a, parents[i], id))
+            return true;
+    return quorum_hopeless(a, id, false);
+}
+
 static void cancel_with(struct anneal *a, uint32_t t)
 {
     uint32_t op = task_op(a, t);
@@ -308,7 +333,8 @@ static void cancel_with(struct anneal *a, uint32_t t)
     if (passive_follows(a, t) && task_rule(a, t) != RULE_JOIN_OVER)
         cancel_through(a, t);
     else if (!passive_follows(a, t) && op != OPERATION_STANDING &&
-             a->ops.at[op].state == OPERATION_RUNNING && task_cancel(a, t, REASON_DEPENDENCY))
+             a->ops.at[op].state == OPERATION_RUNNING && cancelled_before(a, t) &&
+             task_cancel(a, t, REASON_DEPENDENCY))
         vec_push(&a->walk, t);
 }
 
@@ -362,12 +388,16 @@ bool task_dep_failed(const struct anneal *a, uint32_t t)
     }
     if (!gate_shuts(a, t))
         return false;
-    const uint32_t *others = gate_waits_for(a, a->tasks[t].noderole, &n);
+    uint32_t id = a->tasks[t].noderole;
+    const uint32_t *others = gate_waits_for(a, id, &n);
+    bool goes = a->noderoles.at[id].target == TARGET_ABSENT;
     for (uint32_t i = 0; i < n; i++)
-        if (has_failed(&a->noderoles.at[others[i]]) &&
-            gate_between(a, others[i], a->tasks[t].noderole))
+        if (has_failed(&a->noderoles.at[others[i]]) && gate_between(a, others[i], id) &&
+            (goes || !quorum_of(a, others[i], id)))
             return true;
-    return bound_failed(a, a->tasks[t].noderole);
+    if (!goes && a->noderoles.at[id].quorum && quorum_hopeless(a, id, true))
+        return true;
+    return bound_failed(a, id);
 }
 
 /* What hangs on a task that has failed for good fails with it, as if it had been there before. */

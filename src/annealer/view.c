@@ -54,7 +54,7 @@ bool anneal_noderole(const struct anneal *a, uint32_t id, struct noderole_view *
                                 .incarnation = nr->incarnation,
                                 .run_count = nr->run_count,
                                 .parents_out = nr->parents_out,
-                                .gate = nr->gate,
+                                .gate = nr->gate - quorum_awaits(a, id),
                                 .group = nr->group,
                                 .state = nr->state,
                                 .target = nr->target,
@@ -64,6 +64,7 @@ bool anneal_noderole(const struct anneal *a, uint32_t id, struct noderole_view *
                                 .forgiven = nr->mode & MODE_FORGIVEN,
                                 .let = nr->mode & MODE_LET,
                                 .stopped = (nr->mode & MODE_STOPPED) && nr->cancelled > 0,
+                                .counts = nr->quorum,
                                 .data = nr->data};
     return true;
 }

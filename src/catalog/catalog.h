@@ -177,6 +177,8 @@ struct catalog_want {
     uint32_t name; /* index into catalog.names */
     uint32_t jig;  /* wanted as this jig's implementor; CATALOG_NONE: the role says so itself */
     bool read;     /* not listed, but an attribute of it is read: see catalog_role.wants */
+    bool percent;  /* min is one of a hundred */
+    uint32_t min;  /* of a cluster: so many of it are enough; 0: all */
 };
 struct catalog_read {     /* what a role reads of those above it */
     struct str path;      /* "a/b/c" */

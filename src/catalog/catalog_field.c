@@ -169,25 +169,76 @@ const struct value *catalog_read_list(struct load *l, const struct value *v, con
     return v;
 }
 
-struct load_names catalog_read_names(struct load *l, const struct value *v, const char *what)
+static struct load_name plain_name(struct load *l, const struct value *item)
+{
+    return (struct load_name){.name = catalog_read_name(l, item, "a name"), .at = item};
+}
+
+static struct load_names names_by(struct load *l, const struct value *v, const char *what,
+                                  struct load_name (*read)(struct load *l,
+                                                           const struct value *item))
 {
     const struct value *list = catalog_read_list(l, v, what);
     struct load_names names = {arena_new(&l->scratch, struct load_name, list->n), 0, true};
     struct strmap seen = {0};
 
     for (uint32_t i = 0; i < list->n; i++) {
-        const struct value *item = &list->items[i];
-        struct str s = catalog_read_name(l, item, "a name");
-        if (!s.n)
+        struct load_name name = read(l, &list->items[i]);
+        if (!name.name.n)
             continue;
-        if (strmap_put(&seen, s, i))
-            names.at[names.n++] = (struct load_name){s, item};
+        if (strmap_put(&seen, name.name, i))
+            names.at[names.n++] = name;
         else
-            catalog_fault(l, CATALOG_WARNING, ERR_INVALID, catalog_where_of(item),
-                          "%s names \"%s\" twice", what, s.s);
+            catalog_fault(l, CATALOG_WARNING, ERR_INVALID, catalog_where_of(name.at),
+                          "%s names \"%s\" twice", what, name.name.s);
     }
     strmap_done(&seen);
     return names;
+}
+
+struct load_names catalog_read_names(struct load *l, const struct value *v, const char *what)
+{
+    return names_by(l, v, what, plain_name);
+}
+
+/* --- needs --- */
+
+static void need_role(struct load *l, const struct value *v, void *object)
+{
+    struct load_name *need = object;
+    need->name = catalog_read_name(l, v, "a name");
+}
+
+static void need_min(struct load *l, const struct value *v, void *object)
+{
+    struct load_name *need = object;
+    if (graph_tolerance_read(v, &need->min) && need->min.value >= 1 &&
+        (!need->min.percent || need->min.value <= 100))
+        return;
+    need->min = (struct graph_tolerance){0};
+    struct err *e = catalog_error(l, v, ERR_INVALID,
+                                  "\"min\" must be a number or a percentage, at least 1");
+    (void)err_hint(e, "write how many of the cluster are enough: 1, or \"50%%\" of its members");
+}
+
+static struct load_name read_need(struct load *l, const struct value *item)
+{
+    static const struct field fields[] = {{"role", need_role}, {"min", need_min}};
+    struct load_name need = {.at = item};
+
+    if (item->kind != VALUE_MAP)
+        return plain_name(l, item);
+    if (catalog_read_fields(l, item, "a need", fields, sizeof fields / sizeof *fields, &need) &&
+        !value_get(item, "role")) {
+        struct err *e = catalog_error(l, item, ERR_INVALID, "a need names its \"role\"");
+        (void)err_hint(e, "write {role: NAME, min: 1}");
+    }
+    return need;
+}
+
+struct load_names catalog_read_needs(struct load *l, const struct value *v, const char *what)
+{
+    return names_by(l, v, what, read_need);
 }
 
 struct catalog_names catalog_read_name_list(struct load *l, const struct value *v, const char *what)

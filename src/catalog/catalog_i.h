@@ -16,6 +16,7 @@
 struct load_name { /* a name in a list, and where it was read */
     struct str name;
     const struct value *at;
+    struct graph_tolerance min; /* of a need: so many are enough; not given: all */
 };
 struct load_names { /* valid ones only, each once */
     struct load_name *at;
@@ -219,6 +220,8 @@ uint32_t catalog_read_choice(struct load *l, const struct value *v, const char *
                              const char *const *names, size_t n);
 const struct value *catalog_read_list(struct load *l, const struct value *v, const char *what);
 struct load_names catalog_read_names(struct load *l, const struct value *v, const char *what);
+/* Needs: names, or maps {role: NAME, min: N or "P%"}. */
+struct load_names catalog_read_needs(struct load *l, const struct value *v, const char *what);
 /* The same for keeping: in the arena of the catalog. */
 struct catalog_names catalog_read_name_list(struct load *l, const struct value *v,
                                             const char *what);

@@ -204,8 +204,38 @@ static void want_implementor(struct load *l, struct want_list *w, uint32_t jig)
 {
     const struct load_jig *j = jig == CATALOG_NONE ? NULL : &l->jigs.at[jig];
     if (j && j->jig.implementor != CATALOG_NONE)
-        want_add(w, (struct catalog_want){l->roles.at[j->jig.implementor].role.name_id, jig, false},
-                 j->implementor.at);
+        want_add(
+            w,
+            (struct catalog_want){.name = l->roles.at[j->jig.implementor].role.name_id, .jig = jig},
+            j->implementor.at);
+}
+
+/* Of a name that is no cluster there is one: nothing to count. */
+static bool is_cluster(const struct load *l, const struct catalog_name *n)
+{
+    bool cluster = n->role != CATALOG_NONE && l->roles.at[n->role].role.flags & ROLE_F_CLUSTER;
+    for (uint32_t i = 0; n->role == CATALOG_NONE && i < n->n_providers && !cluster; i++)
+        cluster = l->roles.at[n->providers[i]].role.flags & ROLE_F_CLUSTER;
+    return cluster;
+}
+
+static struct catalog_want want_of(struct load *l, const struct load_role *r, uint32_t id,
+                                   const struct load_name *need)
+{
+    struct catalog_want w = {.name = id, .jig = CATALOG_NONE};
+
+    if (!need->min.given)
+        return w;
+    w.min = (uint32_t)need->min.value;
+    w.percent = need->min.percent;
+    if (!is_cluster(l, &l->names.at[id])) {
+        struct err *e = catalog_error(
+            l, need->at, ERR_INVALID,
+            "role \"%s\" says how many of \"%s\" are enough, which has no flag cluster",
+            r->role.name.s, need->name.s);
+        (void)err_hint(e, "give it the flag, or require it by its name alone");
+    }
+    return w;
 }
 
 static void resolve_requires(struct load *l, struct load_role *r)
@@ -219,11 +249,13 @@ static void resolve_requires(struct load *l, struct load_role *r)
     for (uint32_t i = 0; i < r->requires.n; i++) {
         uint32_t id = catalog_role_name_find(l, r, "requires", &r->requires.at[i]);
         if (id != CATALOG_NONE)
-            want_add(&w, (struct catalog_want){id, CATALOG_NONE, false}, r->requires.at[i].at);
+            want_add(&w, want_of(l, r, id, &r->requires.at[i]), r->requires.at[i].at);
     }
     for (uint32_t i = 0; i < r->role.n_wants; i++)
         if (r->role.wants[i].name != CATALOG_NONE)
-            want_add(&w, (struct catalog_want){r->role.wants[i].name, CATALOG_NONE, true},
+            want_add(&w,
+                     (struct catalog_want){
+                         .name = r->role.wants[i].name, .jig = CATALOG_NONE, .read = true},
                      r->wants_at[i]);
     want_implementor(l, &w, r->role.jig);
     for (uint32_t i = 0; i < r->role.n_actions; i++)
@@ -245,7 +277,7 @@ static void resolve_uses(struct load *l, struct load_role *r)
     for (uint32_t i = 0; i < r->uses.n; i++) {
         uint32_t id = catalog_role_name_find(l, r, "uses", &r->uses.at[i]);
         if (id != CATALOG_NONE)
-            want_add(&w, (struct catalog_want){id, CATALOG_NONE, false}, r->uses.at[i].at);
+            want_add(&w, (struct catalog_want){.name = id, .jig = CATALOG_NONE}, r->uses.at[i].at);
     }
     r->role.uses = w.wants;
     r->role.n_uses = w.n;

@@ -103,12 +103,13 @@ struct depend_read {
     struct load_names *of; /* by enum depend_kind */
     struct load_names *needs;
     const char *what;
+    struct load_names (*read)(struct load *l, const struct value *v, const char *what);
 };
 
 static void depend_needs(struct load *l, const struct value *v, void *object)
 {
     struct depend_read *d = object;
-    *d->needs = catalog_read_names(l, v, d->what);
+    *d->needs = d->read(l, v, d->what);
 }
 
 #define X(id, text)                                                                                \
@@ -127,15 +128,13 @@ static const struct field depend_fields[] = {
         {"needs", depend_needs},
 };
 
-static void wants_read(struct load *l, const struct value *v, const char *what,
-                       struct load_names depends[DEPEND_COUNT], struct load_names *needs)
+static void wants_read(struct load *l, const struct value *v, struct depend_read d)
 {
-    struct depend_read d = {depends, needs, what};
 
     if (v->kind == VALUE_MAP)
-        (void)catalog_read_fields(l, v, what, depend_fields, COUNT(depend_fields), &d);
+        (void)catalog_read_fields(l, v, d.what, depend_fields, COUNT(depend_fields), &d);
     else
-        *needs = catalog_read_names(l, v, what);
+        depend_needs(l, v, &d);
 }
 
 static void role_requires(struct load *l, const struct value *v, void *object)
@@ -143,7 +142,8 @@ static void role_requires(struct load *l, const struct value *v, void *object)
     struct load_role *r = object;
     struct load_names depends[DEPEND_COUNT] = {0};
 
-    wants_read(l, v, "\"requires\"", depends, &r->requires);
+    wants_read(l, v,
+               (struct depend_read){depends, &r->requires, "\"requires\"", catalog_read_needs});
     for (int k = 0; k < DEPEND_COUNT; k++)
         r->depends[k][1] = depends[k];
 }
@@ -153,7 +153,7 @@ static void role_uses(struct load *l, const struct value *v, void *object)
     struct load_role *r = object;
     struct load_names depends[DEPEND_COUNT] = {0};
 
-    wants_read(l, v, "\"uses\"", depends, &r->uses);
+    wants_read(l, v, (struct depend_read){depends, &r->uses, "\"uses\"", catalog_read_names});
     for (int k = 0; k < DEPEND_COUNT; k++)
         r->depends[k][0] = depends[k];
 }

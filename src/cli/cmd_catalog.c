@@ -40,12 +40,19 @@ static const struct field role_columns[] = {
     {0},
 };
 static const struct field role_sheet[] = {
-    {"name", "name", SHOW_TEXT, 0},           {"description", "description", SHOW_TEXT, 0},
-    {"barclamp", "barclamp", SHOW_TEXT, 0},   {"jig", "jig", SHOW_TEXT, 0},
-    {"flags", "flags", SHOW_LIST, 0},         {"requires", "requires", SHOW_LIST, 0},
-    {"uses", "uses", SHOW_LIST, 0},           {"provides", "provides", SHOW_LIST, 0},
-    {"conflicts", "conflicts", SHOW_LIST, 0}, {"strategy", "strategy", SHOW_MAP, 0},
-    {"re-runs", "rerun", SHOW_TEXT, 0},       {0},
+    {"name", "name", SHOW_TEXT, 0},
+    {"description", "description", SHOW_TEXT, 0},
+    {"barclamp", "barclamp", SHOW_TEXT, 0},
+    {"jig", "jig", SHOW_TEXT, 0},
+    {"flags", "flags", SHOW_LIST, 0},
+    {"requires", "requires", SHOW_LIST, 0},
+    {"enough", "enough", SHOW_MAP, 0},
+    {"uses", "uses", SHOW_LIST, 0},
+    {"provides", "provides", SHOW_LIST, 0},
+    {"conflicts", "conflicts", SHOW_LIST, 0},
+    {"strategy", "strategy", SHOW_MAP, 0},
+    {"re-runs", "rerun", SHOW_TEXT, 0},
+    {0},
 };
 static const struct field jig_columns[] = {
     {"NAME", "name", SHOW_TEXT, 0},

@@ -38,6 +38,12 @@ static void all_moved(const uint32_t *refs, uint32_t n, uint32_t base)
         at[i] = moved(at[i], base);
 }
 
+static void quorums_moved(const struct plan_quorum *q, uint32_t n, uint32_t base)
+{
+    for (uint32_t i = 0; i < n; i++)
+        all_moved(q[i].members, q[i].n_members, base);
+}
+
 void plan_rebase(struct plan *p, uint32_t base_def, uint32_t base_noderole, uint32_t base_task,
                  uint32_t base_span, uint32_t base_pool)
 {
@@ -49,8 +55,10 @@ void plan_rebase(struct plan *p, uint32_t base_def, uint32_t base_noderole, uint
     p->base_task = base_task;
     p->base_span = base_span;
     p->base_pool = base_pool;
-    for (uint32_t i = 0; i < p->n_noderoles; i++)
+    for (uint32_t i = 0; i < p->n_noderoles; i++) {
         all_moved(p->noderoles[i].parents, p->noderoles[i].n_parents, base_noderole);
+        quorums_moved(p->noderoles[i].quorums, p->noderoles[i].n_quorums, base_noderole);
+    }
     for (uint32_t i = 0; i < p->n_tasks; i++) {
         struct plan_task *t = &p->tasks[i];
         t->noderole = moved(t->noderole, base_noderole);
@@ -67,6 +75,7 @@ void plan_rebase(struct plan *p, uint32_t base_def, uint32_t base_noderole, uint
     for (uint32_t i = 0; i < p->n_changes; i++) {
         all_moved(p->changes[i].defs, p->changes[i].n_defs, base_def);
         all_moved(p->changes[i].gains, p->changes[i].n_gains, base_noderole);
+        quorums_moved(p->changes[i].quorums, p->changes[i].n_quorums, base_noderole);
     }
 }
 

@@ -50,6 +50,12 @@ struct plan_def { /* a task definition not known to the engine yet */
     uint64_t backoff_ms, timeout_ms, deadline_ms; /* timeout: one attempt; deadline: with waiting */
     struct str body; /* JSON: type, params, tests, no_op; for the worker */
 };
+struct plan_quorum { /* parents of a noderole, of which some are enough */
+    uint32_t min;    /* how many, at least 1; percent: of them, rounded up */
+    bool percent;
+    const uint32_t *members; /* refs, ascending */
+    uint32_t n_members;
+};
 struct plan_noderole {
     struct str role;
     uint32_t node; /* 0: none, for stages and joins: passive tasks only, no needs */
@@ -65,6 +71,8 @@ struct plan_noderole {
                                      it is ACTIVE as soon as its parents are in service */
     const uint32_t *parents;      /* refs */
     uint32_t n_parents;
+    const struct plan_quorum *quorums; /* of its parents; each of them in one at most */
+    uint32_t n_quorums;
 };
 struct plan_task {
     uint32_t noderole;    /* ref; of this plan, or of one that it changes */
@@ -93,6 +101,7 @@ struct plan_span {
 struct plan_need {   /* a need edge to a noderole that lives already (cluster peers) */
     uint32_t child;  /* id */
     uint32_t parent; /* ref */
+    uint32_t like;   /* id of a parent whose quorum it joins; 0, or of one in none: of none */
 };
 struct plan_wait {   /* who goes waits until another one has completed a run */
     uint32_t goer;   /* id: the plan removes it */
@@ -107,7 +116,8 @@ enum {                           /* plan_change.what */
        PLAN_C_PARENTS = 1u << 4, /* it gains and loses needs */
        PLAN_C_LENS = 1u << 5,    /* it sees by another lens: nothing of the engine's */
        PLAN_C_GROUP = 1u << 6,   /* it counts in another group */
-       PLAN_C_ALL = (1u << 7) - 1,
+       PLAN_C_QUORUMS = 1u << 7, /* of what it needs other numbers are enough */
+       PLAN_C_ALL = (1u << 8) - 1,
 };
 struct plan_change {   /* to a noderole that lives */
     uint32_t noderole; /* id */
@@ -126,6 +136,8 @@ struct plan_change {   /* to a noderole that lives */
     uint32_t n_gains;
     const uint32_t *losses; /* ids */
     uint32_t n_losses;
+    const struct plan_quorum *quorums; /* PLAN_C_QUORUMS: all of it, of the parents it will have */
+    uint32_t n_quorums;
 };
 struct plan {
     struct arena mem;

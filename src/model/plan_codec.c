@@ -60,6 +60,16 @@ static void put_def(struct buf *b, const struct plan_def *d)
     put_text(b, d->body);
 }
 
+static void put_quorums(struct buf *b, const struct plan_quorum *q, uint32_t n)
+{
+    leb_put(b, n);
+    for (uint32_t i = 0; i < n; i++) {
+        leb_put(b, q[i].min);
+        buf_putc(b, q[i].percent);
+        put_refs(b, q[i].members, q[i].n_members);
+    }
+}
+
 static void put_noderole(struct buf *b, const struct plan_noderole *r)
 {
     put_text(b, r->role);
@@ -75,6 +85,7 @@ static void put_noderole(struct buf *b, const struct plan_noderole *r)
     leb_put(b, r->first_task);
     leb_put(b, r->n_tasks);
     put_refs(b, r->parents, r->n_parents);
+    put_quorums(b, r->quorums, r->n_quorums);
 }
 
 static void put_task(struct buf *b, const struct plan_task *t)
@@ -103,6 +114,7 @@ static void put_change(struct buf *b, const struct plan_change *c)
     leb_put(b, c->n_tasks);
     put_refs(b, c->gains, c->n_gains);
     put_refs(b, c->losses, c->n_losses);
+    put_quorums(b, c->quorums, c->n_quorums);
 }
 
 void plan_encode(struct buf *b, const struct plan *p)
@@ -145,6 +157,7 @@ void plan_encode(struct buf *b, const struct plan *p)
     for (uint32_t i = 0; i < p->n_needs; i++) {
         leb_put(b, p->needs[i].child);
         leb_put(b, p->needs[i].parent);
+        leb_put(b, p->needs[i].like);
     }
     leb_put(b, p->n_changes);
     for (uint32_t i = 0; i < p->n_changes; i++)
@@ -238,6 +251,19 @@ static const uint32_t *take_refs(struct source *s, uint32_t *ret_n, const char *
     return refs;
 }
 
+/* Least sizes of the elements, as the functions below read them. */
+enum {
+    DEF_LEAST = 19,
+    NODEROLE_LEAST = 28,
+    TASK_LEAST = 6,
+    POOL_LEAST = 2,
+    GROUP_LEAST = 3,
+    NEED_LEAST = 3,
+    CHANGE_LEAST = 29,
+    QUORUM_LEAST = 3,
+    WAIT_LEAST = 2,
+};
+
 static void take_def(struct source *s, struct plan_def *d)
 {
     d->name = take_text(s, "name of a definition");
@@ -252,6 +278,19 @@ static void take_def(struct source *s, struct plan_def *d)
     d->timeout_ms = take_number(s, UINT64_MAX, "timeout of a definition");
     d->deadline_ms = take_number(s, UINT64_MAX, "deadline of a definition");
     d->body = take_text(s, "body of a definition");
+}
+
+static const struct plan_quorum *take_quorums(struct source *s, uint32_t *ret_n)
+{
+    uint32_t n = take_count(s, QUORUM_LEAST, "number of quorums");
+    struct plan_quorum *q = arena_new(s->arena, struct plan_quorum, n);
+    for (uint32_t i = 0; i < n; i++) {
+        q[i].min = take_u32(s, "number of a quorum");
+        q[i].percent = take_byte(s, 1, "unit of a quorum");
+        q[i].members = take_refs(s, &q[i].n_members, "members of a quorum");
+    }
+    *ret_n = n;
+    return q;
 }
 
 static void take_noderole(struct source *s, struct plan_noderole *r)
@@ -269,6 +308,7 @@ static void take_noderole(struct source *s, struct plan_noderole *r)
     r->first_task = take_u32(s, "tasks of a noderole");
     r->n_tasks = take_u32(s, "tasks of a noderole");
     r->parents = take_refs(s, &r->n_parents, "parents of a noderole");
+    r->quorums = take_quorums(s, &r->n_quorums);
 }
 
 static void take_task(struct source *s, struct plan_task *t)
@@ -297,19 +337,8 @@ static void take_change(struct source *s, struct plan_change *c)
     c->n_tasks = take_u32(s, "tasks of a change");
     c->gains = take_refs(s, &c->n_gains, "new parents of a change");
     c->losses = take_refs(s, &c->n_losses, "old parents of a change");
+    c->quorums = take_quorums(s, &c->n_quorums);
 }
-
-/* Least sizes of the elements, as the functions above read them. */
-enum {
-    DEF_LEAST = 19,
-    NODEROLE_LEAST = 27,
-    TASK_LEAST = 6,
-    POOL_LEAST = 2,
-    GROUP_LEAST = 3,
-    NEED_LEAST = 2,
-    CHANGE_LEAST = 28,
-    WAIT_LEAST = 2,
-};
 
 static void take_plan(struct source *s, struct plan *p)
 {
@@ -356,6 +385,7 @@ static void take_plan(struct source *s, struct plan *p)
     for (uint32_t i = 0; i < p->n_needs; i++) {
         p->needs[i].child = take_u32(s, "child of a need");
         p->needs[i].parent = take_u32(s, "parent of a need");
+        p->needs[i].like = take_u32(s, "quorum of a need");
     }
     p->n_changes = take_count(s, CHANGE_LEAST, "number of changes");
     p->changes = arena_new(&p->mem, struct plan_change, p->n_changes);
@@ -395,6 +425,15 @@ static bool refs_ok(struct range r, const uint32_t *refs, uint32_t n)
 static bool range_ok(struct range r)
 {
     return !r.rebased || (r.base && r.base < PLAN_NEW && r.n <= PLAN_NEW - r.base);
+}
+
+static bool quorums_ok(struct range r, const struct plan_quorum *q, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (q[i].min == 0 || (q[i].percent && q[i].min > 100) || q[i].n_members == 0 ||
+            !refs_ok(r, q[i].members, q[i].n_members))
+            return false;
+    return true;
 }
 
 static const char *task_wrong(const struct plan *p, uint32_t task, uint32_t owner)
@@ -441,12 +480,15 @@ static const char *change_wrong(const struct plan *p, const struct plan_change *
     if (((c->what & PLAN_C_DEFS) && tasks) || (!tasks && (c->n_tasks || c->first_task)) ||
         !(c->what & PLAN_C_DEFS) != !c->n_defs || !(c->what & PLAN_C_LENS) != !c->lens ||
         (!(c->what & PLAN_C_PARENTS) && (c->n_gains || c->n_losses)) ||
+        (!(c->what & PLAN_C_QUORUMS) && c->n_quorums) ||
         (!(c->what & PLAN_C_TASKS) && (c->target || c->reason)))
         return "a change that says more than it does";
     if (!refs_ok((struct range){p->base_def, p->n_defs, p->rebased}, c->defs, c->n_defs))
         return "a change to no definition";
     if (!refs_ok(noderoles, c->gains, c->n_gains))
         return "a change to no parent";
+    if (!quorums_ok(noderoles, c->quorums, c->n_quorums))
+        return "a change to no quorum";
     for (uint32_t i = 0; i < c->n_losses; i++)
         if (!c->losses[i] || c->losses[i] & PLAN_NEW)
             return "a change from no parent";
@@ -469,6 +511,8 @@ static const char *plan_wrong(const struct plan *p)
         uint32_t owner = p->rebased ? p->base_noderole + i : (i | PLAN_NEW);
         if (!refs_ok(noderoles, r->parents, r->n_parents))
             return "a noderole under none";
+        if (!quorums_ok(noderoles, r->quorums, r->n_quorums))
+            return "a noderole with a quorum of none";
         if (r->group > p->n_groups)
             return "a noderole in no group";
         if ((wrong = tasks_wrong(p, r->first_task, r->n_tasks, owner, &next)))
@@ -483,7 +527,7 @@ static const char *plan_wrong(const struct plan *p)
         if (!refs_ok(pools, p->spans[i].pools, p->spans[i].n_pools))
             return "a span of no pool";
     for (uint32_t i = 0; i < p->n_needs; i++)
-        if (!p->needs[i].child || p->needs[i].child & PLAN_NEW ||
+        if (!p->needs[i].child || p->needs[i].child & PLAN_NEW || p->needs[i].like & PLAN_NEW ||
             !ref_ok(noderoles, p->needs[i].parent))
             return "a need between none";
     for (uint32_t i = 0; i < p->n_waits; i++)

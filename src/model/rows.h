@@ -202,8 +202,9 @@ enum { TENANT_ALL = 0 };
     X(U32, grp, DYN)                                                                               \
     X(U32, run_count, DYN)                                                                         \
     X(U64, data, DYN)                                                                              \
-    X(U64, inputs, DYN)
-#define ROW_DOCUMENT(X) /* what of a noderole is not the engine's; same id */                      \
+    X(U64, inputs, DYN)                                                                            \
+    X(BLOB, quorums, DYN) /* of each: how many are enough, how many members, their ids */
+#define ROW_DOCUMENT(X)   /* what of a noderole is not the engine's; same id */                    \
     X(U32, id, KEY)                                                                                \
     X(U32, tenant, FIX)                                                                            \
     X(U32, realm, FIX)                                                                             \

@@ -215,7 +215,7 @@ static int bind_all(struct bind *b, struct plan *p)
         return r;
     bind_find_used(b);
     if ((r = bind_settle_parents(b)) < 0 || (r = bind_cohorts(b)) < 0 || (r = bind_needs(b)) < 0 ||
-        (r = created_data(b)) < 0)
+        (r = bind_enough(b)) < 0 || (r = created_data(b)) < 0)
         return r;
     return bind_expand(b, p);
 }

@@ -107,14 +107,19 @@ int bind_cohorts(struct bind *b)
 
 /* --- needs of what lives --- */
 
+struct peer_child { /* who needs a live member of a cluster, and the first that it needs */
+    uint32_t id, peer;
+};
+
 /* The noderoles given and all live ones that need one of them, however far. */
-static void descendants(const struct bind *b, const uint32_t *from, uint32_t n, struct u64map *seen)
+static void descendants(const struct bind *b, const struct peer_child *from, uint32_t n,
+                        struct u64map *seen)
 {
     VEC(uint32_t) todo = {0};
 
     for (uint32_t i = 0; i < n; i++)
-        if (u64map_put(seen, from[i], 1))
-            vec_push(&todo, from[i]);
+        if (u64map_put(seen, from[i].id, 1))
+            vec_push(&todo, from[i].id);
     while (todo.n) {
         uint32_t id = todo.at[--todo.n];
         struct planner_ids children = b->world->children(b->world->ctx, id);
@@ -156,10 +161,10 @@ static uint64_t need_key(uint32_t child, uint32_t parent)
 
 /* Children of the live peers of a cluster role, each once, in the order of the peers; but those
  * that are to need that peer no more. */
-static uint32_t *children_of_peers(struct bind *b, uint32_t role, uint32_t *ret_n)
+static struct peer_child *children_of_peers(struct bind *b, uint32_t role, uint32_t *ret_n)
 {
     struct planner_ids peers = bind_instances(b, role, b->req->deployment);
-    VEC(uint32_t) all = {0};
+    VEC(struct peer_child) all = {0};
     struct u64map seen = {0};
 
     for (uint32_t i = 0; i < peers.n; i++) {
@@ -168,9 +173,9 @@ static uint32_t *children_of_peers(struct bind *b, uint32_t role, uint32_t *ret_
             if (!u64map_get(&b->leaving, children.at[k], NULL) &&
                 !u64map_get(&b->lost, need_key(children.at[k], peers.at[i]), NULL) &&
                 u64map_put(&seen, children.at[k], 1))
-                vec_push(&all, children.at[k]);
+                vec_push(&all, ((struct peer_child){children.at[k], peers.at[i]}));
     }
-    uint32_t *copy = arena_new(&b->scratch, uint32_t, all.n);
+    struct peer_child *copy = arena_new(&b->scratch, struct peer_child, all.n);
     for (size_t i = 0; i < all.n; i++)
         copy[i] = all.at[i];
     *ret_n = (uint32_t)all.n;
@@ -182,7 +187,7 @@ static uint32_t *children_of_peers(struct bind *b, uint32_t role, uint32_t *ret_
 static int role_needs(struct bind *b, uint32_t role)
 {
     uint32_t n = 0, hit = 0;
-    uint32_t *children = children_of_peers(b, role, &n);
+    struct peer_child *children = children_of_peers(b, role, &n);
     struct u64map below = {0};
 
     if (!n)
@@ -193,13 +198,14 @@ static int role_needs(struct bind *b, uint32_t role)
         if (hit) {
             (void)err_set(b->err, ERR_CYCLE,
                           "%s would become a peer that %s needs, but it needs %s itself",
-                          bind_ref_text(b, i | PLAN_NEW), bind_ref_text(b, children[0]),
+                          bind_ref_text(b, i | PLAN_NEW), bind_ref_text(b, children[0].id),
                           bind_ref_text(b, hit));
             (void)err_hint(b->err, "bind it where it finds what it needs elsewhere");
         }
         for (uint32_t k = 0; k < n && !hit; k++)
-            if (!u64map_get(&b->gained, need_key(children[k], i | PLAN_NEW), NULL))
-                vec_push(&b->needs, ((struct plan_need){children[k], i | PLAN_NEW}));
+            if (!u64map_get(&b->gained, need_key(children[k].id, i | PLAN_NEW), NULL))
+                vec_push(&b->needs,
+                         ((struct plan_need){children[k].id, i | PLAN_NEW, children[k].peer}));
     }
     u64map_done(&below);
     return hit ? -ERR_CYCLE : 0;

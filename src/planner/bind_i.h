@@ -4,6 +4,7 @@
  *   bind_place.c     who is where: names held on nodes, what may stand beside what, creation
  *   bind_find.c      the noderole that answers a want; uses and peers
  *   bind_cohort.c    circles, cohorts, the order of the plan; new needs of live noderoles
+ *   bind_enough.c    of the members of a cluster, how many are enough
  *   expand.c         noderoles to tasks, order edges, spans and pools
  *   bind_steps.c     the same as told to people
  *
@@ -27,6 +28,10 @@ struct bind_link { /* a want that was answered */
     uint8_t found;       /* enum bind_found */
     bool used;
 };
+struct bind_quorums { /* members are refs as here, in no order; in scratch */
+    const struct plan_quorum *at;
+    uint32_t n;
+};
 struct bind_new { /* a noderole to be */
     uint32_t role, node;
     uint32_t because, wanted; /* who required it first and under which name; BIND_NONE: requested */
@@ -36,6 +41,7 @@ struct bind_new { /* a noderole to be */
     uint32_t next;                /* new one of the same role, BIND_NONE */
     uint32_t first_link, n_links; /* in bind.parents, once those are settled */
     uint32_t place;               /* in the plan, once that is ordered */
+    struct bind_quorums quorums;
 };
 struct bind_present { /* requested, and there already */
     uint32_t id, item;
@@ -49,7 +55,9 @@ struct bind_change { /* of a noderole that lives */
     const uint32_t *gains, *losses; /* refs; ids */
     uint32_t n_gains, n_losses;
     bool has_data, removed;
-    bool back; /* it was on its way out */
+    bool back;        /* it was on its way out */
+    bool has_quorums; /* other ones than it has: */
+    struct bind_quorums quorums;
 };
 struct bind_jig {
     uint32_t id; /* 0: not asked for yet */
@@ -136,6 +144,14 @@ int bind_settle_parents(struct bind *b);
 
 int bind_cohorts(struct bind *b);
 int bind_needs(struct bind *b);
+
+/* --- bind_enough.c --- */
+
+/* Quorums of all that is new or changes; refuses where fewer are there than are to be enough. */
+int bind_enough(struct bind *b);
+/* For the plan: placed, and by ref. */
+const struct plan_quorum *bind_quorums_placed(const struct bind *b, const struct bind_quorums *from,
+                                              struct arena *mem);
 
 /* --- the plan --- */
 

@@ -387,7 +387,9 @@ static void noderole_fill(struct expansion *x, uint32_t place, uint32_t first_ta
                                  .first_task = first_task,
                                  .n_tasks = role->actions[0].n_steps,
                                  .parents = parents,
-                                 .n_parents = from->n_links};
+                                 .n_parents = from->n_links,
+                                 .quorums = bind_quorums_placed(b, &from->quorums, &x->plan->mem),
+                                 .n_quorums = from->quorums.n};
     nr->user = expand_user(x, from->user);
 }
 

@@ -76,6 +76,8 @@ static void change_decide(struct expansion *x, const struct bind_change *from,
     }
     if (from->n_gains || from->n_losses)
         c->what |= PLAN_C_PARENTS;
+    if (from->has_quorums)
+        c->what |= PLAN_C_QUORUMS;
     if (!role)
         return;
     struct role_plan *rp = expand_role(x, from->role);
@@ -238,6 +240,10 @@ void expand_changes_fill(struct expansion *x, uint32_t first_task)
             c->n_gains = from->n_gains;
             c->losses = refs_placed(x, from->losses, from->n_losses);
             c->n_losses = from->n_losses;
+        }
+        if (c->what & PLAN_C_QUORUMS) {
+            c->quorums = bind_quorums_placed(x->b, &from->quorums, &x->plan->mem);
+            c->n_quorums = from->quorums.n;
         }
         if (!(c->what & (PLAN_C_TASKS | PLAN_C_REMOVE)))
             continue;

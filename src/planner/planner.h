@@ -48,6 +48,12 @@ struct planner_noderole {
     uint32_t node, deployment, cohort;
     uint64_t data; /* digest of its inputs */
     uint64_t lens; /* what it sees by */
+    bool counts;   /* of some of its parents a number is enough: enough() */
+};
+struct planner_enough { /* of parents of a noderole */
+    uint32_t min;
+    bool percent;
+    uint32_t first; /* the lowest of them: it stands for all */
 };
 struct planner_ids { /* borrowed until the same function is called again */
     const uint32_t *at;
@@ -80,6 +86,10 @@ struct planner_world {
     uint32_t (*def)(void *ctx, uint64_t digest);
     /* The first of instances(), 0 if there is none, where that is cheaper to tell; else NULL. */
     uint32_t (*lowest)(void *ctx, struct str role, uint32_t deployment);
+    /* Noderoles that it needs, whatever becomes of them, and how many of those beside one of them
+     * are enough; false: that one is needed by itself.  For changes; NULL, both: none counts. */
+    struct planner_ids (*parents)(void *ctx, uint32_t noderole);
+    bool (*enough)(void *ctx, uint32_t noderole, uint32_t parent, struct planner_enough *ret);
 };
 /* Puts ids in the order of the lists of a world: by (cohort, id). */
 typedef uint32_t (*planner_cohort_f)(const void *ctx, uint32_t noderole);

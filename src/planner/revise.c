@@ -134,7 +134,7 @@ static int revise_all(struct bind *b, const struct revise_request *req, struct p
     for (uint32_t i = 0; i < req->n_changed && r >= 0; i++)
         r = change_add(b, &req->changed[i]);
     if (r < 0 || (r = bind_settle_parents(b)) < 0 || (r = bind_cohorts(b)) < 0 ||
-        (r = bind_needs(b)) < 0)
+        (r = bind_needs(b)) < 0 || (r = bind_enough(b)) < 0)
         return r;
     if (b->changes.n)
         qsort(b->changes.at, b->changes.n, sizeof *b->changes.at, by_noderole);

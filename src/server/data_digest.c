@@ -231,7 +231,8 @@ void data_completes(struct server *s, uint32_t noderole, uint32_t task)
     const uint32_t *children = anneal_children(s->engine, noderole, &n);
     for (uint32_t i = 0; i < n; i++) {
         struct noderole_view v;
-        if (anneal_noderole(s->engine, children[i], &v) && waits_for_others(&v) && v.gate == 1 &&
+        if (anneal_noderole(s->engine, children[i], &v) && waits_for_others(&v) &&
+            anneal_opens(s->engine, children[i], noderole) &&
             data_lens_of(s, children[i])->lens.paths.n > 0)
             vec_push(&ids, children[i]);
     }

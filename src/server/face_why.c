@@ -64,6 +64,14 @@ static size_t reasons_of(const struct server *s, enum row_table table, uint32_t 
     }
 }
 
+static uint32_t noderole_asked(const struct server *s, const struct ask *a)
+{
+    struct task_view t = {0};
+    if (a->table == ROWS_TASK)
+        (void)anneal_task(s->engine, a->id, &t);
+    return a->table == ROWS_NODEROLE ? a->id : t.noderole;
+}
+
 void why_follow(struct why_answer *w, enum row_table table, uint32_t id)
 {
     struct asks *q = arena_new(w->mem, struct asks, 1);
@@ -74,6 +82,7 @@ void why_follow(struct why_answer *w, enum row_table table, uint32_t id)
         struct ask a = q->at[i];
         size_t n = reasons_of(w->server, a.table, a.id, found, WHY_MOST_REASONS);
         w->depth = a.depth;
+        w->child = noderole_asked(w->server, &a);
         for (size_t k = 0; k < n; k++) {
             (void)why_tell(w, &found[k]);
             if (found[k].rule == WHY_DEPENDS || found[k].rule == WHY_PARENT ||

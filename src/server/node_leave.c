@@ -78,16 +78,17 @@ static int check_never_ran(struct leave *l, struct err *e)
 static bool needs_a_peer(const struct leave *l, uint32_t child, uint32_t parent)
 {
     const struct server *s = l->server;
-    uint32_t n;
+    struct quorum_view q = {0};
+    uint32_t n, left = 0;
     const uint32_t *parents = anneal_parents(s->engine, child, &n);
     for (uint32_t i = 0; i < n; i++) {
         struct noderole_view v;
-        if (s->inv.noderoles.at[parents[i]].role == s->inv.noderoles.at[parent].role &&
-            anneal_noderole(s->engine, parents[i], &v) && v.node != l->node &&
-            v.target != TARGET_ABSENT)
-            return true;
+        left += s->inv.noderoles.at[parents[i]].role == s->inv.noderoles.at[parent].role &&
+                anneal_noderole(s->engine, parents[i], &v) && v.node != l->node &&
+                v.target != TARGET_ABSENT;
     }
-    return false;
+    bool counts = anneal_quorum(s->engine, child, parent, &q) && !q.percent;
+    return left >= (counts ? q.min : 1);
 }
 
 static int check_needed(struct leave *l, struct err *e)

@@ -48,7 +48,7 @@ static struct touched *touched_for(struct touching *t, uint32_t noderole)
 
 bool revision_reruns(const struct plan_change *c)
 {
-    return !(c->what & PLAN_C_REMOVE) && (c->what & ~(unsigned)PLAN_C_LENS);
+    return !(c->what & PLAN_C_REMOVE) && (c->what & ~(unsigned)(PLAN_C_LENS | PLAN_C_QUORUMS));
 }
 
 static void change_touches(struct touching *t, const struct plan_change *c)

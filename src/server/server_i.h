@@ -331,7 +331,7 @@ void attemptlog_ended(struct server *s, uint32_t task, uint32_t attempt);
 struct world {
     struct server *server;
     const char *new_name; /* of the node that is being made, which gets the next id; or NULL */
-    VEC(uint32_t) on_node, instances, children, after;
+    VEC(uint32_t) on_node, instances, children, parents, after;
 };
 struct planner_world world_of(struct world *w, struct server *s);
 void world_done(struct world *w);
@@ -553,6 +553,7 @@ struct why_answer {
     struct value *reasons;
     struct why told[WHY_MOST_REASONS]; /* each reason once */
     uint32_t n_told;
+    uint32_t child;    /* noderole whose reasons are told now; 0: of something else */
     uint32_t depth;    /* steps from what was asked about to the reasons that are added now */
     const char *cause; /* the gravest reason so far, and how far away it is */
     int gravity;

@@ -96,6 +96,18 @@ static struct value *flags(struct arena *a, uint32_t set)
     return list;
 }
 
+/* How many of which cluster are enough. */
+static struct value *enough(const struct catalog *c, struct arena *a, const struct catalog_role *r)
+{
+    struct value *v = value_map(a);
+    for (uint32_t i = 0; i < r->n_requires; i++)
+        if (r->requires[i].min)
+            value_put_text(
+                a, v, c->names[r->requires[i].name].name.s,
+                arena_printf(a, "%u%s", r->requires[i].min, r->requires[i].percent ? "%" : ""));
+    return v;
+}
+
 static struct value *strategy(struct arena *a, const struct catalog_role *r)
 {
     struct value *v = value_map(a);
@@ -140,6 +152,7 @@ struct value *view_role(struct server *s, struct arena *a, const struct catalog_
     value_set(a, v, "jig",
               r->jig == CATALOG_NONE ? value_null(a) : value_str(a, c->jigs[r->jig].name));
     value_set(a, v, "requires", wants(c, a, r->requires, r->n_requires));
+    value_set(a, v, "enough", enough(c, a, r));
     value_set(a, v, "uses", wants(c, a, r->uses, r->n_uses));
     value_set(a, v, "provides", names(c, a, r->provides, r->n_provides));
     value_set(a, v, "conflicts", names(c, a, r->conflicts, r->n_conflicts));

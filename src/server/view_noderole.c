@@ -10,6 +10,28 @@ static void put_id(struct arena *a, struct value *map, const char *key, uint32_t
     value_set(a, map, key, id ? value_int(a, id) : value_null(a));
 }
 
+/* Each once: told by its first parent that counts. */
+static struct value *quorums(struct server *s, struct arena *a, uint32_t id)
+{
+    struct value *list = value_list(a);
+    struct u64map seen = {0};
+    uint32_t n;
+    const uint32_t *parents = anneal_parents(s->engine, id, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct quorum_view q;
+        if (!anneal_quorum(s->engine, id, parents[i], &q) || !u64map_put(&seen, q.first, 1))
+            continue;
+        struct value *v = value_map(a);
+        value_put_text(a, v, "role", view_role_name(s, parents[i]));
+        value_put_int(a, v, "members", q.members);
+        value_put_int(a, v, "enough", q.enough);
+        value_put_int(a, v, "serving", q.serving);
+        value_add(a, list, v);
+    }
+    u64map_done(&seen);
+    return list;
+}
+
 static void put_whole(struct server *s, struct arena *a, struct value *v,
                       const struct noderole_view *e)
 {
@@ -20,6 +42,7 @@ static void put_whole(struct server *s, struct arena *a, struct value *v,
 
     for (uint32_t i = 0; i < e->n_tasks; i++)
         value_add(a, tasks, value_int(a, e->first_task + i));
+    value_set(a, v, "quorums", quorums(s, a, e->id));
     value_set(a, v, "children", view_ids(a, children, n_children));
     value_set(a, v, "tasks", tasks);
     value_set(a, v, "data", view_json(a, n->user));

@@ -106,6 +106,25 @@ static const char *command(const struct why_answer *w, const char *verb, uint32_
     return arena_printf(w->mem, "anneal %s %u", verb, id);
 }
 
+/* One of a cluster of which some are enough is told with how many there are of it. */
+static const char *parent_words(const struct why_answer *w, uint32_t id)
+{
+    const struct server *s = w->server;
+    const char *name = view_noderole_name(s, w->mem, id);
+    struct noderole_view v = {0};
+    struct quorum_view q;
+    (void)anneal_noderole(s->engine, id, &v);
+    const char *state = noderole_state_name(v.state);
+    if (!anneal_quorum(s->engine, w->child, id, &q))
+        return arena_printf(w->mem, "needs %s, which is %s", name, state);
+    if (q.serving >= q.enough)
+        return arena_printf(w->mem, "has enough of %s, and waits for %s, which is on its way (%s)",
+                            view_role_name(s, id), name, state);
+    return arena_printf(w->mem, "needs %u of %u members of %s in service, %u %s: %s is %s",
+                        q.enough, q.members, view_role_name(s, id), q.serving,
+                        q.serving == 1 ? "is" : "are", name, state);
+}
+
 /* ---- what became of the last attempt ---- */
 
 struct last_words {
@@ -413,13 +432,7 @@ static void tell(struct why_answer *w, const struct why *y, struct told *t)
                                task_state_name(v.state));
         break;
     }
-    case WHY_PARENT: {
-        struct noderole_view v = {0};
-        (void)anneal_noderole(s->engine, y->id, &v);
-        t->text = arena_printf(w->mem, "needs %s, which is %s",
-                               view_noderole_name(s, w->mem, y->id), noderole_state_name(v.state));
-        break;
-    }
+    case WHY_PARENT: t->text = parent_words(w, y->id); break;
     case WHY_NEEDED: {
         struct noderole_view v = {0};
         (void)anneal_noderole(s->engine, y->id, &v);

@@ -43,6 +43,7 @@ static void world_noderole(void *ctx, uint32_t id, struct planner_noderole *ret)
                                      .deployment = n->deployment,
                                      .cohort = v.cohort,
                                      .data = v.data,
+                                     .counts = v.counts,
                                      .lens = n->lens ? s->inv.lenses.at[n->lens].id : 0};
 }
 
@@ -146,6 +147,24 @@ static struct planner_ids world_children(void *ctx, uint32_t id)
     return ranked(w, w->children.at, w->children.n);
 }
 
+static struct planner_ids world_parents(void *ctx, uint32_t id)
+{
+    struct world *w = ctx;
+    uint32_t n = anneal_needs(w->server->engine, id, NULL, 0);
+    vec_reserve(&w->parents, n);
+    (void)anneal_needs(w->server->engine, id, w->parents.at, n);
+    return (struct planner_ids){w->parents.at, n};
+}
+
+static bool world_enough(void *ctx, uint32_t id, uint32_t parent, struct planner_enough *ret)
+{
+    struct quorum_view v;
+    if (!anneal_quorum(((struct world *)ctx)->server->engine, id, parent, &v))
+        return false;
+    *ret = (struct planner_enough){v.min, v.percent, v.first};
+    return true;
+}
+
 /* Positions in the noderole of what a task waits for there. */
 static bool world_task(void *ctx, uint32_t id, uint32_t position, struct planner_task *ret)
 {
@@ -203,6 +222,8 @@ struct planner_world world_of(struct world *w, struct server *s)
                                   .instances = world_instances,
                                   .lowest = world_lowest,
                                   .children = world_children,
+                                  .parents = world_parents,
+                                  .enough = world_enough,
                                   .task = world_task,
                                   .jig = world_jig,
                                   .pool = world_pool,
@@ -214,5 +235,6 @@ void world_done(struct world *w)
     vec_done(&w->on_node);
     vec_done(&w->instances);
     vec_done(&w->children);
+    vec_done(&w->parents);
     vec_done(&w->after);
 }

@@ -104,6 +104,7 @@ struct sim_options { /* 0: drawn from the seed */
     X(corrections)                                                                                 \
     X(rollouts)                                                                                    \
     X(leavings)                                                                                    \
+    X(quorums)                                                                                     \
     X(fenced)                                                                                      \
     X(plans)                                                                                       \
     X(changes)                                                                                     \

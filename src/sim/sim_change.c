@@ -158,6 +158,21 @@ static void parents_draw(struct draft_change *d, struct plan_change *c)
     }
 }
 
+/* Of the parents that it will have; those that come with it in the same plan are told by that. */
+static void quorums_draw(struct draft_change *d, struct plan_change *c)
+{
+    struct rng *r = &d->sim->chaos;
+    uint32_t n, left = 0;
+    const uint32_t *parents = anneal_parents(engine(d), c->noderole, &n);
+    uint32_t *ids = arena_new(&d->plan->mem, uint32_t, n + c->n_gains);
+    for (uint32_t i = 0; i < n; i++)
+        if (c->n_losses == 0 || parents[i] != c->losses[0])
+            ids[left++] = parents[i];
+    for (uint32_t i = 0; i < c->n_gains; i++)
+        ids[left++] = c->gains[i];
+    c->quorums = sim_quorum_draw(r, &d->plan->mem, ids, left, &c->n_quorums);
+}
+
 static void change_draw(struct draft_change *d, struct plan_change *c, uint32_t id)
 {
     struct rng *r = &d->sim->chaos;
@@ -173,6 +188,10 @@ static void change_draw(struct draft_change *d, struct plan_change *c, uint32_t 
     if (rng_chance(r, 400) && !phased) {
         c->what |= PLAN_C_PARENTS;
         parents_draw(d, c);
+    }
+    if (rng_chance(r, 200)) {
+        c->what |= PLAN_C_QUORUMS;
+        quorums_draw(d, c);
     }
     if (rng_chance(r, 150)) {
         c->what |= PLAN_C_GROUP;

@@ -115,7 +115,14 @@ static void check_dependencies(struct sim *s, uint32_t task, uint32_t noderole)
     const uint32_t *parents = anneal_parents(a, noderole, &n);
     for (uint32_t i = 0; first && i < n; i++) {
         struct noderole_view p;
+        bool opens;
         anneal_noderole(a, parents[i], &p);
+        if (sim_quorum_opens(s, noderole, parents[i], &opens)) {
+            if (!opens)
+                sim_fail(s, "task %u of noderole %u started, too few like noderole %u are complete",
+                         task, noderole, parents[i]);
+            continue;
+        }
         if (p.target == TARGET_STOPPED && nr.target == TARGET_STOPPED)
             continue; /* children stop first */
         if (p.target == TARGET_STOPPED)
@@ -363,7 +370,7 @@ static void check_loss(struct sim *s, uint32_t noderole)
     const uint32_t *children = anneal_children(s->server.engine, noderole, &n);
     for (uint32_t i = 0; i < n; i++)
         if (anneal_noderole(s->server.engine, children[i], &v) && v.target == TARGET_RUNNING &&
-            goes_on(s, children[i]))
+            !sim_quorum_serves(s, children[i], noderole) && goes_on(s, children[i]))
             sim_fail(s, "loss: noderole %u went out of service, its child %u goes on", noderole,
                      children[i]);
 }
@@ -490,6 +497,7 @@ void sim_check_step(struct sim *s, const struct event *ev, const struct effects 
         return;
     if (anneal_check(s->server.engine, &e) < 0)
         sim_fail(s, "%s", e.text);
+    sim_quorum_check(s);
     for (size_t i = 0; i < fx->changes.n; i++)
         if (fx->changes.at[i].table == ROWS_TASK && fx->changes.at[i].from != fx->changes.at[i].to)
             note_half_done(s, &fx->changes.at[i]);

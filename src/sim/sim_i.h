@@ -442,6 +442,16 @@ void sim_check_end(struct sim *s);
 void sim_correct_look(struct sim *s, const struct event *ev); /* before it is applied */
 void sim_correct_check(struct sim *s, const struct effects *fx);
 
+/* sim_quorum.c */
+/* A quorum of some of these refs, or none of it. */
+const struct plan_quorum *sim_quorum_draw(struct rng *r, struct arena *mem, const uint32_t *parents,
+                                          uint32_t n, uint32_t *ret_n);
+void sim_quorum_applied(struct sim *s, const struct plan *p); /* it says what the plan says */
+void sim_quorum_check(struct sim *s);
+/* Is the parent in a quorum of which enough are in service? */
+bool sim_quorum_serves(const struct sim *s, uint32_t child, uint32_t parent);
+/* Is it in a quorum, and are enough of that complete, the rest complete or out? */
+bool sim_quorum_opens(const struct sim *s, uint32_t child, uint32_t parent, bool *ret_opens);
 /* sim_rollout.c */
 /* Both are members of one roll-out: it may start when that has failed. */
 bool sim_rollout_orders(const struct sim *s, uint32_t task, uint32_t before);

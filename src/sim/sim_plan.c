@@ -131,6 +131,8 @@ static void noderole_draw(struct draft *d, uint32_t i)
         uint32_t cohort = cohort_of(d, ref) + 1;
         nr->cohort = nr->cohort > cohort ? nr->cohort : cohort;
     }
+    if (rng_chance(r, 400))
+        nr->quorums = sim_quorum_draw(r, &p->mem, parents, nr->n_parents, &nr->n_quorums);
     if (nr->n_parents == 0 && rng_chance(r, 150))
         nr->n_tasks = 0; /* as a machine has that is simply there */
     p->n_tasks += nr->n_tasks;
@@ -206,7 +208,10 @@ static void peers_draw(struct draft *d)
             sim_plan_seated(d->sim, child) || /* its parents are those of its entry */
             (d->sim->marks.at[child] & SIM_PEER) || rng_chance(r, 700))
             continue;
-        p->needs[p->n_needs++] = (struct plan_need){child, PLAN_NEW | i};
+        uint32_t n;
+        const uint32_t *parents = anneal_parents(d->sim->server.engine, child, &n);
+        uint32_t like = n > 0 && rng_chance(r, 500) ? parents[rng_below(r, n)] : 0;
+        p->needs[p->n_needs++] = (struct plan_need){child, PLAN_NEW | i, like};
     }
 }
 
@@ -452,6 +457,8 @@ int sim_plan_feed(struct sim *s, const struct plan *p, uint32_t op, uint32_t ins
         s->tasks.n = u.tasks;
         book_redefine(s, p, &u, true);
     }
+    if (r >= 0 && s->server.up && s->server.life == life)
+        sim_quorum_applied(s, p);
     vec_done(&u.redefined);
     return r;
 }

@@ -9,7 +9,7 @@ seeds=200
 n=0
 failed=0
 
-for defect in none generation ripple outbox node timer order hooks archive trie recall join tolerance undo chain correct word rollout leave; do
+for defect in none generation ripple outbox node timer order hooks archive trie recall join tolerance undo chain correct word rollout leave quorum; do
     build=$work/$defect
     n=$((n + 1))
     if ! { [ -f "$build/build.ninja" ] ||

@@ -72,6 +72,7 @@ int main(int argc, char **argv)
     ok(sum.snapshots > seeds && sum.merges > 0 && sum.conflicts > 0,
        "heads that had moved were merged, and conflicts found");
     ok(sum.joins > 0 && sum.drains > 0, "joins passed, and operations went beyond a tolerance");
+    ok(sum.quorums > 0, "quorums had members out of service");
     ok(sum.stale > 0 && sum.fenced > 0, "stale results and fenced attempts came");
 #define X(name) note("%-10s %" PRIu64, #name, sum.name);
     SIM_COUNTS(X)

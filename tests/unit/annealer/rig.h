@@ -7,8 +7,9 @@
  *
  *     name@node  :3 tasks in a row  <parent,parent  >name (only after it)  +pool,pool (span over
  *     all its tasks)  =d (definition d of the rig; =de: of its first task, of the others)  #5
- * weight  !a (rerun: always)  !d (destructive) ~s (all its tasks are left out)  ~a ~e ~t ~o (joins:
- * all, ended, tolerate, over)  %2 (group 2 of the rig's)
+ *     weight  !a (rerun: always)  !d (destructive)  &1 (of its parents one is enough; &50p: half of
+ *     them; parents by id, and < before it)  ~s (all its tasks are left out)  ~a ~e ~t ~o (joins:
+ *     all, ended, tolerate, over)  %2 (group 2 of the rig's)
  *
  * Node 0 is none.
  *
@@ -192,6 +193,15 @@ static uint32_t rig_list(const struct rig *r, struct plan *p, const char *names,
     return n;
 }
 
+static void rig_quorum(struct plan *p, struct plan_noderole *nr, const char *text, size_t len)
+{
+    struct plan_quorum *q = arena_new(&p->mem, struct plan_quorum, 1);
+    *q = (struct plan_quorum){(uint32_t)atoi(text), text[len - 1] == 'p', nr->parents,
+                              nr->n_parents};
+    nr->quorums = q;
+    nr->n_quorums = 1;
+}
+
 /* The plan that `text` describes, with the next ids of the engine. */
 static struct plan *rig_plan_new(struct rig *r, const char *text)
 {
@@ -230,7 +240,7 @@ static struct plan *rig_plan_new(struct rig *r, const char *text)
         nr->first_task = p->n_tasks;
         for (s += len; *s && *s != ' ';) {
             char option = *s++;
-            len = strcspn(s, "@:<>+=#!~% ");
+            len = strcspn(s, "@:<>+=#!~%& ");
             switch (option) {
             case '@': nr->node = (uint32_t)atoi(s); break;
             case ':': nr->n_tasks = (uint32_t)atoi(s); break;
@@ -250,6 +260,7 @@ static struct plan *rig_plan_new(struct rig *r, const char *text)
                                    : RULE_JOIN_TOLERATE;
                 break;
             case '%': nr->group = (uint32_t)atoi(s); break;
+            case '&': rig_quorum(p, nr, s, len); break;
             case '<': nr->n_parents = rig_list(r, p, s, len, false, &nr->parents); break;
             case '>': n_after = rig_list(r, p, s, len, false, &after); break;
             case '+':

@@ -43,10 +43,13 @@ static void wants_write(struct buf *b, const struct catalog *c, const char *labe
 {
     if (n)
         buf_printf(b, "    %s:", label);
-    for (uint32_t i = 0; i < n; i++)
+    for (uint32_t i = 0; i < n; i++) {
         buf_printf(
             b, " %s%s%s%s", c->names[w[i].name].name.s, w[i].jig == CATALOG_NONE ? "" : " by jig ",
             w[i].jig == CATALOG_NONE ? "" : c->jigs[w[i].jig].name.s, w[i].read ? " to read" : "");
+        if (w[i].min)
+            buf_printf(b, " (%u%s)", w[i].min, w[i].percent ? "%" : "");
+    }
     buf_puts(b, n ? "\n" : "");
 }
 

@@ -16,6 +16,13 @@ static const uint32_t *refs(struct plan *p, const uint32_t *from, uint32_t n)
     return to;
 }
 
+static const struct plan_quorum *quorum(struct plan *p, uint32_t min, bool percent)
+{
+    struct plan_quorum *q = arena_new(&p->mem, struct plan_quorum, 1);
+    *q = (struct plan_quorum){min, percent, refs(p, REFS(12, 0 | PLAN_NEW), 2), 2};
+    return q;
+}
+
 /* Two noderoles with three tasks, something of everything. */
 static struct plan *sample(void)
 {
@@ -56,7 +63,9 @@ static struct plan *sample(void)
                                              .first_task = 2,
                                              .n_tasks = 1,
                                              .parents = refs(p, REFS(0 | PLAN_NEW, 12), 2),
-                                             .n_parents = 2};
+                                             .n_parents = 2,
+                                             .quorums = quorum(p, 50, true),
+                                             .n_quorums = 1};
     p->n_tasks = 3;
     p->tasks = arena_new(&p->mem, struct plan_task, 3);
     p->tasks[0] = (struct plan_task){
@@ -73,7 +82,7 @@ static struct plan *sample(void)
     p->pools[0] = (struct plan_pool){str_of("role:1/db"), 2};
     p->n_needs = 1;
     p->needs = arena_new(&p->mem, struct plan_need, 1);
-    p->needs[0] = (struct plan_need){33, 0 | PLAN_NEW};
+    p->needs[0] = (struct plan_need){33, 0 | PLAN_NEW, 12};
     return p;
 }
 
@@ -99,6 +108,8 @@ static void test_rebase(void)
     is_int(p->spans[0].pools[1], 9, "a live one");
     is_int(p->needs[0].child, 33, "the child of a need");
     is_int(p->needs[0].parent, 200, "its new parent");
+    is_int(p->noderoles[1].quorums[0].members[0], 12, "a member that lives");
+    is_int(p->noderoles[1].quorums[0].members[1], 200, "and a new one");
     is_int(p->base_def, 100, "bases are kept");
     is_int(p->base_pool, 500, "all of them");
     plan_free(NULL);
@@ -107,6 +118,16 @@ static void test_rebase(void)
 static bool refs_equal(const uint32_t *a, uint32_t na, const uint32_t *b, uint32_t nb)
 {
     return na == nb && (!na || !memcmp(a, b, na * sizeof *a));
+}
+
+static bool quorums_equal(const struct plan_quorum *a, uint32_t na, const struct plan_quorum *b,
+                          uint32_t nb)
+{
+    bool same = na == nb;
+    for (uint32_t i = 0; same && i < na; i++)
+        same = a[i].min == b[i].min && a[i].percent == b[i].percent &&
+               refs_equal(a[i].members, a[i].n_members, b[i].members, b[i].n_members);
+    return same;
 }
 
 static bool plans_equal(const struct plan *a, const struct plan *b)
@@ -131,6 +152,7 @@ static bool plans_equal(const struct plan *a, const struct plan *b)
                x->cohort == y->cohort && x->flags == y->flags && x->data == y->data &&
                str_eq(x->user, y->user) && x->first_task == y->first_task &&
                x->n_tasks == y->n_tasks &&
+               quorums_equal(x->quorums, x->n_quorums, y->quorums, y->n_quorums) &&
                refs_equal(x->parents, x->n_parents, y->parents, y->n_parents);
     }
     for (uint32_t i = 0; same && i < a->n_tasks; i++) {
@@ -144,7 +166,8 @@ static bool plans_equal(const struct plan *a, const struct plan *b)
     for (uint32_t i = 0; same && i < a->n_pools; i++)
         same = str_eq(a->pools[i].name, b->pools[i].name) && a->pools[i].size == b->pools[i].size;
     for (uint32_t i = 0; same && i < a->n_needs; i++)
-        same = a->needs[i].child == b->needs[i].child && a->needs[i].parent == b->needs[i].parent;
+        same = a->needs[i].child == b->needs[i].child && a->needs[i].parent == b->needs[i].parent &&
+               a->needs[i].like == b->needs[i].like;
     return same;
 }
 
@@ -241,13 +264,20 @@ static void test_nonsense(void)
         {"a new ref in a rebased plan", "a noderole under none"},
         {"ids from 0", "ids out of range"},
         {"ids too high", "ids out of range"},
+        {"a quorum of nothing", "a noderole with a quorum of none"},
+        {"more than all of them", "a noderole with a quorum of none"},
+        {"a quorum without members", "a noderole with a quorum of none"},
+        {"a need like a new one", "a need between none"},
     };
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         SCOPED(plan) *p = sample();
         SCOPED_BUF(b);
         struct plan *back = NULL;
         struct err e = {0};
-        if (i >= 14)
+        struct plan_quorum other = *p->noderoles[1].quorums;
+        if (i >= 17)
+            p->noderoles[1].quorums = &other;
+        else if (i >= 14)
             plan_rebase(p, 100, 200, 300, 400, 500);
         switch (i) {
         case 0: p->noderoles[1].parents = refs(p, REFS(2 | PLAN_NEW, 1), 2); break;
@@ -267,6 +297,10 @@ static void test_nonsense(void)
         case 14: p->noderoles[1].parents = refs(p, REFS(0 | PLAN_NEW, 1), 2); break;
         case 15: p->base_pool = 0; break;
         case 16: p->base_task = PLAN_NEW - 2; break;
+        case 17: other.min = 0; break;
+        case 18: other.min = 101; break;
+        case 19: other.n_members = 0; break;
+        case 20: p->needs[0].like = 0 | PLAN_NEW; break;
         }
         if (i == 8) { /* its parents refer to it; only the count of tasks shall be wrong */
             p->n_needs = 0;

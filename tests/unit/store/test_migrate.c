@@ -353,6 +353,31 @@ static void test_aside_damaged(const char *dir)
     refuses_aside(dir, buf_str(&body), "byte 0 is not the start");
 }
 
+/* A noderole from before there were quorums has none, and what was journalled is not replayed. */
+static void test_quorums(const char *dir)
+{
+    char *path = fs_join(dir, "before.db");
+    sqlite3 *db = NULL;
+    struct err e = {0};
+
+    sqlite3_open(path, &db);
+    is_int(store_migrate_up(db, path, 0, store_migrations, 3, &e), 0, "a store of schema 3");
+    sqlite3_close(db);
+    sql(path,
+        "INSERT INTO noderole VALUES (1, 1, 1, 'web', 2, 1, 1, 0, x'07000000', 1, 5, 0, 0, 0, "
+        "0, 1, 1, 1, 0, 1, 11, 12)");
+    sql(path, "INSERT INTO settings SELECT 1, 1, 1, 1, 1, 1, 1, 1, 1, 1");
+    store_close(fix_open(path));
+    sqlite3_open(path, &db);
+    is_int(number(db, "PRAGMA user_version"), store_migration_count, "is brought up");
+    is_int(number(db, "SELECT count(*) FROM noderole WHERE id = 1 AND parents = x'07000000' AND "
+                      "inputs = 12 AND length(quorums) = 0"),
+           1, "its noderole has no quorums, and all else that it had");
+    is_int(number(db, "SELECT count(*) FROM settings"), 0, "the next server makes a checkpoint");
+    sqlite3_close(db);
+    free(path);
+}
+
 static void refused(const char *path, bool read_only, int want, const char *part, const char *what)
 {
     struct store *s = NULL;
@@ -426,6 +451,7 @@ int main(void)
     test_steps(dir);
     test_aside_goes_home(dir);
     test_aside_damaged(dir);
+    test_quorums(dir);
     test_other_files(dir);
     fs_remove_tree(dir, &e);
     free(path);
