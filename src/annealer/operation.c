@@ -475,6 +475,7 @@ static int resolve(struct anneal *a, uint32_t t, uint8_t word, struct err *e)
         operation_reset_task(a, t);
     } else if (word == RESOLVE_DONE) {
         struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
+        bool outdated = correct_outdated(a, a->tasks[t].noderole);
         bool shut = gate_shut(a, a->tasks[t].noderole);
         nr->inputs = ripple_inputs(a, a->tasks[t].noderole);
         nr->mode |= MODE_BEGUN;
@@ -485,6 +486,8 @@ static int resolve(struct anneal *a, uint32_t t, uint8_t word, struct err *e)
         if (task_rule(a, t) == RULE_UNDO)
             undo_passed(a, a->tasks[t].noderole);
         task_unfail_cone(a, t);
+        if (outdated) /* it is not in service with what it saw before */
+            correct_begin(a, a->tasks[t].noderole, REASON_RETRY, false);
     } else if (word == RESOLVE_FAILED) {
         task_go(a, t, TASKEV_FAIL, REASON_RESOLVED);
     } else {

@@ -343,9 +343,21 @@ static void check_span_taken(struct sim *s, uint32_t span)
     }
 }
 
+/* Was it kept as it was in this step, by a run that began in it? */
+static bool kept_anew(const struct effects *fx, uint32_t task)
+{
+    for (size_t i = 0; i < fx->changes.n; i++) {
+        const struct change *c = &fx->changes.at[i];
+        if (c->table == ROWS_TASK && c->id == task && c->from == TASK_PENDING &&
+            c->to == TASK_SKIPPED && c->reason == REASON_KEPT)
+            return true;
+    }
+    return false;
+}
+
 /* Something of it passed, or runs and did not start just now (a new run may begin in the same
  * step). */
-static bool goes_on(const struct sim *s, uint32_t noderole)
+static bool goes_on(const struct sim *s, const struct effects *fx, uint32_t noderole)
 {
     struct noderole_view v;
     uint64_t now_ms = anneal_now(s->server.engine);
@@ -353,7 +365,7 @@ static bool goes_on(const struct sim *s, uint32_t noderole)
     for (uint32_t i = 0; i < v.n_tasks; i++) {
         struct task_view t;
         anneal_task(s->server.engine, v.first_task + i, &t);
-        if (t.passive || t.reason == REASON_UNCHANGED)
+        if (t.passive || t.reason == REASON_UNCHANGED || kept_anew(fx, t.id))
             continue; /* nothing of it is anywhere, or it lasts */
         if (task_state_passed(t.state) || (task_state_live(t.state) && t.started_ms < now_ms))
             return true;
@@ -363,24 +375,24 @@ static bool goes_on(const struct sim *s, uint32_t noderole)
 
 /* It left service: whoever needs it starts over, at once and everywhere, but for those who go or
  * have stopped. */
-static void check_loss(struct sim *s, uint32_t noderole)
+static void check_loss(struct sim *s, const struct effects *fx, uint32_t noderole)
 {
     uint32_t n;
     struct noderole_view v;
     const uint32_t *children = anneal_children(s->server.engine, noderole, &n);
     for (uint32_t i = 0; i < n; i++)
         if (anneal_noderole(s->server.engine, children[i], &v) && v.target == TARGET_RUNNING &&
-            !sim_quorum_serves(s, children[i], noderole) && goes_on(s, children[i]))
+            !sim_quorum_serves(s, children[i], noderole) && goes_on(s, fx, children[i]))
             sim_fail(s, "loss: noderole %u went out of service, its child %u goes on", noderole,
                      children[i]);
 }
 
-static void check_death(struct sim *s, uint32_t node)
+static void check_death(struct sim *s, const struct effects *fx, uint32_t node)
 {
     const struct anneal *a = s->server.engine;
     for (uint32_t nr = anneal_node_first_noderole(a, node); nr;
          nr = anneal_node_next_noderole(a, nr))
-        if (goes_on(s, nr))
+        if (goes_on(s, fx, nr))
             sim_fail(s, "loss: node %u died, its noderole %u goes on", node, nr);
 }
 
@@ -431,9 +443,9 @@ static void check_change(struct sim *s, const struct effects *fx, const struct c
     if (c->table == ROWS_NODEROLE) {
         sim_rollout_note(s, c->id);
         if (note_service(s, c->id))
-            check_loss(s, c->id);
+            check_loss(s, fx, c->id);
     } else if (c->table == ROWS_NODE && c->to == ALIVE_DEAD && c->from != ALIVE_DEAD) {
-        check_death(s, c->id);
+        check_death(s, fx, c->id);
     } else if (c->table == ROWS_TASK && c->from != c->to && task_state_passed(c->to)) {
         check_joined(s, fx, c->id);
     } else if (c->table == ROWS_TASK && task_state_failed(c->to) && !task_state_failed(c->from)) {

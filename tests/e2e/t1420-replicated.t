@@ -37,6 +37,7 @@ truth() {
 
 # --- what Anneal says
 states() { anneal noderole list --deployment kv --role redis-replica -o json | jq -r '.items | sort_by(.node) | map("\(.node) \(.state)") | join(", ")'; }
+served() { [ "$(anneal noderole list --deployment kv --role web -o json | jq '[.items[] | select(.state == "ACTIVE" or .state == "STALE")] | length')" = 2 ]; }
 quiet() { [ "$(anneal noderole list --deployment kv --limit 100 -o json | jq '[.items[] | select(.state != "ACTIVE")] | length')" = 0 ]; }
 head_of() { anneal deployment history kv -o json | jq '.items[] | select(.state == "committed").number'; }
 propose() { anneal -q deployment propose kv --message "$1"; }
@@ -82,6 +83,7 @@ propose "more memory" && memory banana
 op=$(commit)
 killed "bad data" "$op" 0 11
 is "$(states)" "r1 ERROR, r2 STALE, r3 STALE" "bad data: one has failed, no other has begun"
+served; ok $? "bad data: one replica is enough for the web servers" "$(anneal noderole list --deployment kv)"
 is "$(anneal operation show "$op" -o json | jq -r .reason)" rollout "bad data: the roll-out has stopped"
 has "$(anneal why redis-replica@r1)" "anneal noderole retry" "bad data: why says what helps"
 has "$(anneal why redis-replica@r3)" "anneal operation resume $op" "bad data: and what goes on with the rest"
@@ -147,6 +149,7 @@ crash
 serve_bed "${watched[@]}"; ok $? "dead node: the server is killed in the middle of a change"
 until_true 60 follow r1 r2; ok $? "dead node: and the change comes to the others" "$(anneal why "operation/$op")"
 truth "dead node: they serve" "r1 r2" "r1 r2 r3"
+served; ok $? "dead node: and so do the web servers" "$(anneal noderole list --deployment kv)"
 
 # --- another machine in its place: new disk, new host key
 probed() { [ "$(anneal node show "$1" -o json | jq -r .probe.result)" = "$2" ]; }

@@ -212,6 +212,27 @@ static void user_that_goes_lets_go(void)
     rig_done(&r);
 }
 
+/* It failed in a way that nobody knows, and lost a parent meanwhile: as done it is not in service
+ * with what it saw before. */
+static void resolved_user_runs_first(void)
+{
+    struct rig r;
+    rig_init(&r, 4);
+    is_int(rig_def(&r, (struct plan_def){.repeat = REPEAT_ONCE}), '1',
+           "what must not happen twice");
+    rig_plan(&r, RIG_OP, "a@1 b@2 web@3:2=01<a,b");
+    rig_all_ok(&r, "a b web.1");
+    rig_answer(&r, "web.2", OUTCOME_LOST);
+    is_text(rig_tasks(&r, "web.2"), "FAILED:uncertain", "nobody knows how its last task ended");
+    is_int(apply(&r, leaving(&r, "b", "web", 1), LEAVING), 0, "b leaves");
+    is_text(rig_started(&r), "b", "at once: web is out of service");
+    rig_step(&r, (struct event){
+                     .kind = EVENT_RESOLVE, .id = rig_task(&r, "web.2"), .flag = RESOLVE_DONE});
+    is_text(rig_states(&r, "web"), "TRANSITION", "done it is not in service yet");
+    is_text(rig_started(&r), "web.1", "it runs without b first");
+    rig_done(&r);
+}
+
 /* `b` is replaced by `c` on node 4: web loses one and gets the other. */
 static int replace(struct rig *r, uint32_t n_waits)
 {
@@ -358,6 +379,7 @@ int main(void)
     loss_before_the_removal();
     who_is_out_of_service_holds_nobody();
     user_that_goes_lets_go();
+    resolved_user_runs_first();
     make_before_break();
     successor_that_fails_keeps_all();
     run_under_way_awaits_with_the_next();
