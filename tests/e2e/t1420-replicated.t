@@ -26,8 +26,8 @@ written=0 megabytes=32 policy=noeviction
 truth() {
     local n out want=
     written=$((written + 1))
-    node db1 redis-cli set truth "$written" >/dev/null
-    node db1 redis-cli wait "$(wc -w <<<"$2")" 10000 >/dev/null # until so many have it
+    # until so many have it, which Redis tells who wrote it
+    node db1 sh -c "printf 'set truth %s\nwait %s 10000\n' $written $(wc -w <<<"$2") | redis-cli" >/dev/null
     out="$(followers) |$(for n in $2; do echo " $n $(member "$n") |"; done)$(for n in w1 w2; do echo " $(page "$n") |"; done)"
     want="$(for n in $2; do ip "$n"; done | sort | xargs) |"
     want+=$(for n in $2; do echo " $n slave $(ip db1) up $((megabytes << 20)) $policy $written |"; done)
