@@ -14,11 +14,21 @@ bed_namespaces() { # as "net:[4026532178]", this machine's own left out
     local p
     for p in $(bed_pids); do readlink /proc/"$p"/ns/{net,mnt,pid,uts,ipc}; done 2>/dev/null | sort -u | grep -vxFf <(readlink /proc/self/ns/{net,mnt,pid,uts,ipc})
 }
-# How many processes of this machine are in one of the namespaces of FILE.
-processes_in() { find /proc -mindepth 3 -maxdepth 3 -path '/proc/[0-9]*/ns/*' -printf '%h %l\n' 2>/dev/null | grep -Ff "$1" | cut -d' ' -f1 | sort -u | wc -l; }
+# How many processes of this machine are in one of the namespaces of FILE.  The kernel gives their numbers out again at once: a process in
+# one of them that is younger than LAST, the process that was made last, is another bed's.
+processes_in() { # FILE [LAST]
+    local p n=0
+    for p in $(find /proc -mindepth 3 -maxdepth 3 -path '/proc/[0-9]*/ns/*' -printf '%h %l\n' 2>/dev/null | grep -Ff "$1" | cut -d' ' -f1 | sort -u); do
+        [ -z "${2:-}" ] || [ "$(born "$p")" -le "$2" ] || continue
+        n=$((n + 1))
+    done
+    echo $n
+}
+born() { awk '{ sub(/.*\) /, ""); print $20; found = 1 } END { if (!found) print 0 }' "$1/stat" 2>/dev/null || echo 0; } # PROC-DIRECTORY: in ticks since boot
+now_ticks() { born /proc/self; }
 interfaces() { ip -o link | cut -d' ' -f2 | grep -cE '^(br77|ah0a4d)' || :; }
 mounts() { grep -c "$work" /proc/self/mountinfo || :; }
-no_process() { [ "$(processes_in "$1")" = 0 ]; }
+no_process() { [ "$(processes_in "$@")" = 0 ]; } # FILE [LAST]
 
 # The server and its worker are the controller; the CLI reaches them there.
 real=$bin

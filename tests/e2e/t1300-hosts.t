@@ -89,16 +89,18 @@ is "$(on h0004 hostname)" h0004 "and who has it keeps it"
 fleet enter sleep 1000 &
 until_true 20 grep -qs sleep /proc/$!/comm
 disown # or the shell would report its end
+last=$(now_ticks)
 fleet down
 ok $? "fleet down"
-until_true 10 no_process "$work/namespaces"; ok $? "no process is left in any of their namespaces"
+until_true 10 no_process "$work/namespaces" "$last"; ok $? "no process is left in any of their namespaces"
 is "$(interfaces) $(mounts)" "$interfaces_before 0" "no interface, no mount"
 ok "$([ ! -e "$bed" ]; echo $?)" "no file"
 
 fleet up 5 >/dev/null
 bed_namespaces >"$work/namespaces"
+last=$(now_ticks)
 kill -9 "$(cut -d' ' -f1 "$bed/owner.pid")"
-until_true 30 no_process "$work/namespaces"
+until_true 30 no_process "$work/namespaces" "$last"
 ok $? "SIGKILL of the owner ends every process"
 is "$(interfaces) $(mounts)" "$interfaces_before 0" "and leaves no interface and no mount"
 fleet down
