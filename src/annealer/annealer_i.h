@@ -628,6 +628,17 @@ static inline bool noderole_begun(const struct noderole *nr)
     return (nr->mode & MODE_BEGUN) || nr->passed > 0 || nr->live > 0 || nr->cancelled > 0 ||
            (nr->mode & MODE_REFRESH);
 }
+/* It has failed, or cannot run because another one has. */
+static inline bool noderole_failing(const struct noderole *nr)
+{
+    return nr->failed > 0 || nr->dep_failed > 0;
+}
+/* Nobody waits for the end of what it is in: it may go on in another operation. */
+static inline bool noderole_free(const struct anneal *a, const struct noderole *nr)
+{
+    const struct op *o = &a->ops.at[nr->op];
+    return nr->op == OPERATION_STANDING || (o->state != OPERATION_RUNNING && !o->held);
+}
 /* Ids of those that vanished stay empty. */
 static inline bool noderole_exists(const struct anneal *a, uint32_t id)
 {

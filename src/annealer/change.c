@@ -19,14 +19,6 @@
 
 /* ---- checking ---- */
 
-static bool listed(const uint32_t *ids, uint32_t n, uint32_t id)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (ids[i] == id)
-            return true;
-    return false;
-}
-
 struct upwards { /* a search for ancestors, in the graph as it will be */
     const struct anneal *a;
     const struct plan *p;
@@ -61,7 +53,7 @@ static void upwards_parents(struct upwards *u, uint32_t id)
     const uint32_t *parents = graph_in(&u->a->need, id, &n);
     const struct plan_change *c = plan_change_find(u->p, id);
     for (uint32_t i = 0; i < n; i++)
-        if (!c || !listed(c->losses, c->n_losses, parents[i]))
+        if (!c || !plan_lists(c->losses, c->n_losses, parents[i]))
             upwards_push(u, parents[i]);
     for (uint32_t i = 0; c && i < c->n_gains; i++)
         upwards_push(u, c->gains[i]);
@@ -147,7 +139,7 @@ static int goes(struct err *e, uint32_t parent, uint32_t child)
 static bool keeps(const struct anneal *a, const struct plan *p, uint32_t child, uint32_t parent)
 {
     const struct plan_change *c = plan_change_find(p, child);
-    return !will_go(a, p, child) && !(c && listed(c->losses, c->n_losses, parent));
+    return !will_go(a, p, child) && !(c && plan_lists(c->losses, c->n_losses, parent));
 }
 
 static int check_goer(const struct anneal *a, const struct plan *p, const struct plan_change *c,
@@ -171,7 +163,7 @@ static int check_stayer(const struct anneal *a, const struct plan *p, const stru
     uint32_t n;
     const uint32_t *parents = graph_in(&a->need, c->noderole, &n);
     for (uint32_t k = 0; k < n; k++)
-        if (will_go(a, p, parents[k]) && !listed(c->losses, c->n_losses, parents[k]))
+        if (will_go(a, p, parents[k]) && !plan_lists(c->losses, c->n_losses, parents[k]))
             return goes(e, parents[k], c->noderole);
     for (uint32_t k = 0; k < c->n_gains; k++)
         if (will_go(a, p, c->gains[k]))
@@ -205,7 +197,8 @@ static int check_parents(const struct anneal *a, const struct plan *p, const str
         if (!noderole_exists(a, id) && id - p->base_noderole >= p->n_noderoles)
             return err_set(e, ERR_NOT_FOUND, "plan: noderole %u cannot need %u, which is gone",
                            c->noderole, id);
-        if (listed(parents, n, id) || late_sleeps(a, id, c->noderole) || listed(c->gains, i, id))
+        if (plan_lists(parents, n, id) || late_sleeps(a, id, c->noderole) ||
+            plan_lists(c->gains, i, id))
             return err_set(e, ERR_INVALID, "plan: noderole %u needs %u already", c->noderole, id);
         uint32_t node = id < p->base_noderole ? a->noderoles.at[id].node
                                               : p->noderoles[id - p->base_noderole].node;
@@ -215,8 +208,8 @@ static int check_parents(const struct anneal *a, const struct plan *p, const str
     }
     for (uint32_t i = 0; i < c->n_losses; i++) {
         uint32_t id = c->losses[i];
-        if ((!listed(parents, n, id) && !late_sleeps(a, id, c->noderole)) ||
-            listed(c->losses, i, id))
+        if ((!plan_lists(parents, n, id) && !late_sleeps(a, id, c->noderole)) ||
+            plan_lists(c->losses, i, id))
             return err_set(e, ERR_INVALID, "plan: noderole %u does not need %u", c->noderole, id);
     }
     return 0;
@@ -333,7 +326,7 @@ static void change_retire_tasks(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
     uint32_t end = nr->first_task + nr->n_tasks;
-    bool failed = nr->failed > 0 || nr->dep_failed > 0;
+    bool failed = noderole_failing(nr);
     for (uint32_t t = nr->first_task; t < end; t++) {
         enum task_state s = a->task_state[t];
         a->tasks[t].lane = 0;

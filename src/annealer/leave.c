@@ -53,9 +53,7 @@ void leave_lost(struct anneal *a, uint32_t parent, uint32_t child)
 
 static void tell(struct anneal *a, uint32_t holder, uint32_t op)
 {
-    const struct noderole *nr = &a->noderoles.at[holder];
-    const struct op *own = &a->ops.at[nr->op];
-    if (nr->op == OPERATION_STANDING || (own->state != OPERATION_RUNNING && !own->held))
+    if (noderole_free(a, &a->noderoles.at[holder]))
         noderole_adopt(a, holder, op);
     ripple_refresh(a, holder, REASON_RERUN, true);
 }

@@ -166,12 +166,11 @@ uint32_t anneal_joins(const struct anneal *a, uint32_t noderole, uint32_t cause)
         return 0;
     const struct noderole *nr = &a->noderoles.at[noderole];
     uint32_t op = a->noderoles.at[cause].op;
-    const struct op *to = &a->ops.at[op], *from = &a->ops.at[nr->op];
+    const struct op *to = &a->ops.at[op];
     bool open = op != OPERATION_STANDING && to->state == OPERATION_RUNNING && !to->held;
-    bool free = nr->op == OPERATION_STANDING || (from->state != OPERATION_RUNNING && !from->held);
     bool runs = nr->failed > 0 ? correct_may(a, noderole, true, op)
                                : noderole_in_service(nr->state, nr->target);
-    return open && free && runs ? op : 0;
+    return open && noderole_free(a, nr) && runs ? op : 0;
 }
 
 bool operation_task_may_retry(const struct anneal *a, uint32_t t)

@@ -41,7 +41,7 @@ enum { /* quorum.told: what it is to its child */
 
 static bool stands_still(const struct noderole *nr)
 {
-    return nr->failed > 0 || nr->dep_failed > 0 || nr->cancelled > 0;
+    return noderole_failing(nr) || nr->cancelled > 0;
 }
 
 static uint8_t stand_in(const struct anneal *a, uint32_t id, enum noderole_state state)
@@ -250,7 +250,7 @@ bool quorum_hopeless(const struct anneal *a, uint32_t child, bool one_failed)
             if (!stands_still(m) || !gate_between(a, parents[i], child) || !member(of, parents[i]))
                 continue;
             left--;
-            failed |= m->failed > 0 || m->dep_failed > 0;
+            failed |= noderole_failing(m);
         }
         if (left < enough(of) && (failed || !one_failed))
             return true;
@@ -321,27 +321,19 @@ void quorum_remake(struct anneal *a, uint32_t child, const struct plan_quorum *f
     noderole_changed(a, child);
 }
 
-static bool listed(const uint32_t *ids, uint32_t n, uint32_t id)
-{
-    for (uint32_t i = 0; i < n; i++)
-        if (ids[i] == id)
-            return true;
-    return false;
-}
-
 /* Will it need that one? */
 static bool will_need(const struct anneal *a, const struct plan *p, uint32_t child, uint32_t parent)
 {
     uint32_t n;
     if (child >= p->base_noderole) {
         const struct plan_noderole *r = &p->noderoles[child - p->base_noderole];
-        return listed(r->parents, r->n_parents, parent);
+        return plan_lists(r->parents, r->n_parents, parent);
     }
     const struct plan_change *c = plan_change_find(p, child);
     const uint32_t *parents = graph_in(&a->need, child, &n);
-    if (c && listed(c->losses, c->n_losses, parent))
+    if (c && plan_lists(c->losses, c->n_losses, parent))
         return false;
-    if (listed(parents, n, parent) || (c && listed(c->gains, c->n_gains, parent)) ||
+    if (plan_lists(parents, n, parent) || (c && plan_lists(c->gains, c->n_gains, parent)) ||
         (parent < p->base_noderole && late_sleeps(a, parent, child)))
         return true;
     for (uint32_t i = 0; i < p->n_needs; i++)
@@ -361,7 +353,7 @@ int quorum_check_plan(const struct anneal *a, const struct plan *p, uint32_t chi
             uint32_t id = q[i].members[k];
             bool again = k > 0 && q[i].members[k - 1] >= id; /* they are listed by id */
             for (uint32_t x = 0; x < i; x++)
-                again |= listed(q[x].members, q[x].n_members, id);
+                again |= plan_lists(q[x].members, q[x].n_members, id);
             if (again)
                 return err_set(e, ERR_INVALID, "plan: noderole %u counts %u twice", child, id);
             if (!will_need(a, p, child, id))

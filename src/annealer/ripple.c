@@ -98,8 +98,7 @@ void ripple_rewind(struct anneal *a, uint32_t id, enum reason why)
 {
     struct noderole *nr = &a->noderoles.at[id];
     /* An operation that has ended takes no more work; one that is held keeps its own, held. */
-    if (nr->op != OPERATION_STANDING && a->ops.at[nr->op].state != OPERATION_RUNNING &&
-        !a->ops.at[nr->op].held)
+    if (noderole_free(a, nr))
         noderole_adopt(a, id, OPERATION_STANDING);
     nr->generation++;
     nr->reason = (uint8_t)why;

@@ -357,23 +357,18 @@ void task_fail_cone(struct anneal *a, uint32_t t)
         each_waiting(a, a->walk.at[--a->walk.n], epoch, fail_with);
 }
 
-static bool has_failed(const struct noderole *nr)
-{
-    return nr->failed > 0 || nr->dep_failed > 0;
-}
-
 /* Has one failed that it waits for without needing it? */
 static bool bound_failed(const struct anneal *a, uint32_t id)
 {
     const struct noderole *nr = &a->noderoles.at[id];
     if (nr->target == TARGET_ABSENT) {
         for (uint32_t i = nr->bonds_down[BOND_LEAVES]; i; i = a->bonds.at[i].next_down)
-            if (has_failed(&a->noderoles.at[a->bonds.at[i].child]))
+            if (noderole_failing(&a->noderoles.at[a->bonds.at[i].child]))
                 return true;
         return false;
     }
     for (uint32_t i = nr->awaits ? nr->bonds_up[BOND_SLEEPS] : 0; i; i = a->bonds.at[i].next_up)
-        if (a->bonds.at[i].awaited && has_failed(&a->noderoles.at[a->bonds.at[i].parent]))
+        if (a->bonds.at[i].awaited && noderole_failing(&a->noderoles.at[a->bonds.at[i].parent]))
             return true;
     return false;
 }
@@ -392,7 +387,7 @@ bool task_dep_failed(const struct anneal *a, uint32_t t)
     const uint32_t *others = gate_waits_for(a, id, &n);
     bool goes = a->noderoles.at[id].target == TARGET_ABSENT;
     for (uint32_t i = 0; i < n; i++)
-        if (has_failed(&a->noderoles.at[others[i]]) && gate_between(a, others[i], id) &&
+        if (noderole_failing(&a->noderoles.at[others[i]]) && gate_between(a, others[i], id) &&
             (goes || !quorum_of(a, others[i], id)))
             return true;
     if (!goes && a->noderoles.at[id].quorum && quorum_hopeless(a, id, true))

@@ -22,11 +22,6 @@ void tolerance_add(struct anneal *a, uint32_t may_fail, bool stops)
     change_add(a, ROWS_GROUP, (uint32_t)a->groups.n - 1, 0, 0, 0);
 }
 
-static bool failing(const struct noderole *nr)
-{
-    return nr->failed > 0 || nr->dep_failed > 0;
-}
-
 static void move(struct anneal *a, uint32_t id, bool more)
 {
     uint32_t group = a->noderoles.at[id].group;
@@ -65,7 +60,7 @@ static void collect_joins(struct anneal *a, uint32_t group)
     const struct group *g = &a->groups.at[group];
     for (size_t i = 0; i < g->noderoles.n; i++) {
         const struct noderole *nr = &a->noderoles.at[g->noderoles.at[i]];
-        if (nr->group == group && failing(nr) && !(nr->mode & MODE_FORGIVEN))
+        if (nr->group == group && noderole_failing(nr) && !(nr->mode & MODE_FORGIVEN))
             collect_joins_of(a, nr);
     }
 }
@@ -116,7 +111,7 @@ static bool is_beyond(struct anneal *a, struct group_move m)
 {
     const struct group *g = &a->groups.at[m.group];
     const struct noderole *nr = &a->noderoles.at[m.noderole];
-    bool counts = nr->group == m.group && failing(nr) && !(nr->mode & MODE_FORGIVEN);
+    bool counts = nr->group == m.group && noderole_failing(nr) && !(nr->mode & MODE_FORGIVEN);
     if (!g->stops)
         return g->failed > g->may_fail;
     return m.noderole && counts == g->beyond ? g->beyond : rollout_beyond(a, m.group);
@@ -137,7 +132,7 @@ void tolerance_settle(struct anneal *a)
     bool beyond = is_beyond(a, m);
     if (beyond != g->beyond)
         set_beyond(a, m.group, beyond);
-    if (beyond && !g->stops && nr->group == m.group && failing(nr))
+    if (beyond && !g->stops && nr->group == m.group && noderole_failing(nr))
         operation_drain(a, nr->op);
 }
 
@@ -184,12 +179,12 @@ void tolerance_join(struct anneal *a, uint32_t id, uint32_t group)
         return;
     }
     look_again(a, nr, group);
-    if (old && failing(nr))
+    if (old && noderole_failing(nr))
         move(a, id, false);
     nr->group = group;
     if (group)
         vec_push(&a->groups.at[group].noderoles, id);
-    if (group && failing(nr))
+    if (group && noderole_failing(nr))
         move(a, id, true);
     for (uint32_t t = nr->first_task; t < nr->first_task + nr->n_tasks; t++) {
         const uint32_t *next = graph_out(&a->order, t, &n);
@@ -209,7 +204,7 @@ void tolerance_restore(struct anneal *a)
         if (!nr->group)
             continue;
         vec_push(&a->groups.at[nr->group].noderoles, id);
-        a->groups.at[nr->group].failed += failing(nr);
+        a->groups.at[nr->group].failed += noderole_failing(nr);
     }
     for (uint32_t i = 1; i < a->groups.n; i++)
         a->groups.at[i].beyond = is_beyond(a, (struct group_move){i, 0});

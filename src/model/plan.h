@@ -175,6 +175,14 @@ void plan_rebase(struct plan *p, uint32_t base_def, uint32_t base_noderole, uint
                  uint32_t base_span, uint32_t base_pool);
 /* Puts the changes in their order. */
 void plan_changes_sort(struct plan *p);
+/* Is it among these? */
+static inline bool plan_lists(const uint32_t *ids, uint32_t n, uint32_t id)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (ids[i] == id)
+            return true;
+    return false;
+}
 /* The change to a noderole, NULL if there is none. */
 const struct plan_change *plan_change_find(const struct plan *p, uint32_t noderole);
 /* Binary form for the journal, before or after plan_rebase(); equal plans give equal bytes.  Decode
