@@ -151,7 +151,7 @@ void plan_encode(struct buf *b, const struct plan *p)
     for (uint32_t i = 0; i < p->n_groups; i++) {
         put_text(b, p->groups[i].name);
         leb_put(b, p->groups[i].may_fail);
-        leb_put(b, p->groups[i].stops);
+        buf_putc(b, p->groups[i].stops);
     }
     leb_put(b, p->n_needs);
     for (uint32_t i = 0; i < p->n_needs; i++) {
@@ -378,7 +378,7 @@ static void take_plan(struct source *s, struct plan *p)
     for (uint32_t i = 0; i < p->n_groups; i++) {
         p->groups[i].name = take_text(s, "name of a group");
         p->groups[i].may_fail = take_u32(s, "tolerance of a group");
-        p->groups[i].stops = take_u32(s, "kind of a group") != 0;
+        p->groups[i].stops = take_byte(s, 1, "kind of a group");
     }
     p->n_needs = take_count(s, NEED_LEAST, "number of needs");
     p->needs = arena_new(&p->mem, struct plan_need, p->n_needs);
