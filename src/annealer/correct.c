@@ -48,7 +48,7 @@ static bool begins(struct anneal *a, uint32_t id, enum reason why)
     return false; /* a retry goes on, and nothing else */
 #endif
     if (nr->target == TARGET_ABSENT || why == REASON_REBOOT || a->ops.at[nr->op].held ||
-        (nr->mode & MODE_STOPPED) || correct_withheld(a, id))
+        ((nr->mode & MODE_STOPPED) && nr->failed == 0) || correct_withheld(a, id))
         return false;
     if (why != REASON_RETURNED)
         return true;

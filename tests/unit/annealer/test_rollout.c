@@ -1,6 +1,7 @@
 /* test_rollout.c - a roll-out stops after more failures than may be (RFC 01, section 4) */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "changes.h"
+#include "draft.h"
 
 static uint32_t rollout(struct rig *r, uint32_t failures)
 {
@@ -289,12 +290,43 @@ static void aside(void)
     rig_done(&r);
 }
 
+/* Of two tasks beside each other the early one fails: the member is in ERROR and stopped, and a
+ * correction of it corrects. */
+static void aside_fails(void)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    struct plan_group group = {.name = str_of("members"), .stops = true};
+    struct draft m = draft_new(&r);
+    uint32_t early = draft_def(&m, (struct plan_def){.flags = DEF_F_ASIDE});
+    uint32_t late = draft_def(&m, (struct plan_def){0});
+    uint32_t id = draft_noderole(&m, 1, 0, NONE);
+    uint32_t first = draft_task(&m, early, 0, 2, NONE);
+    uint32_t second = draft_task(&m, late, 0, 1, NONE);
+    draft_noderole(&m, 2, 0, NONE);
+    draft_task(&m, late, 0, 1, NONE); /* keeps the operation open */
+    m.p->noderoles[0].group = 1;
+    m.p->groups = &group;
+    m.p->n_groups = 1;
+    is_int(draft_apply(&m), 0, "a member with two tasks beside each other");
+    rig_reply_as(&r, first, 1, OUTCOME_FAILED);
+    is_int(rig_noderole_at(&r, id).state, NODEROLE_ERROR, "the early one fails");
+    is_int(rig_task_at(&r, second).reason, REASON_ROLLOUT, "and the member does not begin");
+    rig_step(&r, (struct event){.kind = EVENT_DATA_SET, .id = id, .a = 7});
+    ok(rig_was_sent(&r, first), "other data begin a new run of it");
+    rig_reply_as(&r, first, 2, OUTCOME_OK);
+    rig_reply_as(&r, second, 1, OUTCOME_OK);
+    is_int(rig_noderole_at(&r, id).state, NODEROLE_ACTIVE, "which passes");
+    rig_done(&r);
+}
+
 int main(void)
 {
     behind_a_join();
     more_may_fail();
     told_when_it_stops();
     aside();
+    aside_fails();
     stops_at_the_first();
     retry_goes_on();
     budget();
