@@ -89,6 +89,7 @@ is "$(on h0004 hostname)" h0004 "and who has it keeps it"
 fleet enter sleep 1000 &
 until_true 20 grep -qs sleep /proc/$!/comm
 disown # or the shell would report its end
+bed_namespaces >"$work/namespaces" # those of hosts that were started anew may be another bed's by now
 last=$(now_ticks)
 fleet down
 ok $? "fleet down"
