@@ -151,13 +151,22 @@ static uint64_t ask_limit(const struct anneal *a, const struct def *d)
     return a->now_ms + (d->timeout_ms ? d->timeout_ms : a->opt.timeout_ms) + a->opt.stop_grace_ms;
 }
 
+/* Of a task of it nobody knows how it ended: it may be done, with what the run saw. */
+static bool uncertain(const struct anneal *a, const struct noderole *nr)
+{
+    for (uint32_t t = nr->first_task; nr->failed > 0 && t < nr->first_task + nr->n_tasks; t++)
+        if (a->task_state[t] == TASK_FAILED && a->tasks[t].reason == REASON_UNCERTAIN)
+            return true;
+    return false;
+}
+
 /* What a run depends on is settled when its first task starts; when that failed and starts again,
  * once more. */
 static void settle_inputs(struct anneal *a, uint32_t id)
 {
     struct noderole *nr = &a->noderoles.at[id];
     bool begun = nr->mode & MODE_BEGUN;
-    if (begun && (nr->passed > 0 || nr->live > 0))
+    if (begun && (nr->passed > 0 || nr->live > 0 || uncertain(a, nr)))
         return;
     uint64_t inputs = ripple_inputs(a, id);
     if (begun && inputs == nr->inputs)

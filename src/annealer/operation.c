@@ -458,6 +458,29 @@ static int poke(struct anneal *a, uint32_t t, struct err *e)
     return 0;
 }
 
+/* It was done with what its run saw.  If that is not what it would see now, a new run follows: it
+ * is not in service with what is gone.  What destroys is not done again for that. */
+static void resolve_done(struct anneal *a, uint32_t t)
+{
+    uint32_t id = a->tasks[t].noderole;
+    struct noderole *nr = &a->noderoles.at[id];
+    uint64_t inputs = ripple_inputs(a, id);
+    bool outdated = !(nr->flags & NODEROLE_F_DESTRUCTIVE) &&
+                    (nr->inputs != inputs || correct_outdated(a, id));
+    bool shut = gate_shut(a, id);
+    a->tasks[t].done_digest = ripple_input_from(a, t, outdated ? nr->inputs : inputs);
+    nr->inputs = inputs;
+    nr->mode |= MODE_BEGUN;
+    gate_moved(a, id, shut);
+    noderole_changed(a, id);
+    task_go(a, t, TASKEV_OK, REASON_RESOLVED);
+    if (task_rule(a, t) == RULE_UNDO)
+        undo_passed(a, id);
+    task_unfail_cone(a, t);
+    if (outdated)
+        correct_begin(a, id, REASON_RETRY, false);
+}
+
 static int resolve(struct anneal *a, uint32_t t, uint8_t word, struct err *e)
 {
     if (a->task_state[t] != TASK_FAILED || a->tasks[t].reason != REASON_UNCERTAIN)
@@ -473,20 +496,7 @@ static int resolve(struct anneal *a, uint32_t t, uint8_t word, struct err *e)
         a->tasks[t].done_digest = ripple_task_input(a, t);
         operation_reset_task(a, t);
     } else if (word == RESOLVE_DONE) {
-        struct noderole *nr = &a->noderoles.at[a->tasks[t].noderole];
-        bool outdated = correct_outdated(a, a->tasks[t].noderole);
-        bool shut = gate_shut(a, a->tasks[t].noderole);
-        nr->inputs = ripple_inputs(a, a->tasks[t].noderole);
-        nr->mode |= MODE_BEGUN;
-        gate_moved(a, a->tasks[t].noderole, shut);
-        noderole_changed(a, a->tasks[t].noderole);
-        a->tasks[t].done_digest = ripple_task_input(a, t);
-        task_go(a, t, TASKEV_OK, REASON_RESOLVED);
-        if (task_rule(a, t) == RULE_UNDO)
-            undo_passed(a, a->tasks[t].noderole);
-        task_unfail_cone(a, t);
-        if (outdated) /* it is not in service with what it saw before */
-            correct_begin(a, a->tasks[t].noderole, REASON_RETRY, false);
+        resolve_done(a, t);
     } else if (word == RESOLVE_FAILED) {
         task_go(a, t, TASKEV_FAIL, REASON_RESOLVED);
     } else {

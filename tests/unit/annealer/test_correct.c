@@ -282,6 +282,22 @@ static void destructive_waits(void)
     rig_done(&r);
 }
 
+/* Done is a person's word that it is not done again, whatever it would see by now. */
+static void destructive_done_is_done(void)
+{
+    struct rig r;
+    rig_init(&r, 1);
+    is_int(rig_def(&r, (struct plan_def){.repeat = REPEAT_ONCE}), '1', "a wipe");
+    rig_plan(&r, RIG_OP, "a@1:1=1!d");
+    rig_answer(&r, "a", OUTCOME_LOST);
+    rig_data(&r, "a", 7);
+    rig_step(&r,
+             (struct event){.kind = EVENT_RESOLVE, .id = rig_task(&r, "a"), .flag = RESOLVE_DONE});
+    is_text(rig_states(&r, "a"), "ACTIVE", "resolved as done it is");
+    is_text(rig_started(&r), "", "and is not done again for other data");
+    rig_done(&r);
+}
+
 static void removal_waits(void)
 {
     struct rig r;
@@ -348,6 +364,7 @@ int main(void)
     uncertain_waits();
     replaced_waits();
     destructive_waits();
+    destructive_done_is_done();
     removal_waits();
     held_waits();
     cancelled_is_taken_over();

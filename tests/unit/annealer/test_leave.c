@@ -233,6 +233,47 @@ static void resolved_user_runs_first(void)
     rig_done(&r);
 }
 
+/* The task that nobody knew the end of is all there is of it: what it did, it did with `b`. */
+static void resolved_user_with_one_task(void)
+{
+    struct rig r;
+    rig_init(&r, 4);
+    is_int(rig_def(&r, (struct plan_def){.repeat = REPEAT_ONCE}), '1',
+           "what must not happen twice");
+    rig_plan(&r, RIG_OP, "a@1 b@2 web@3:1=1<a,b");
+    rig_all_ok(&r, "a b web");
+    rig_step(&r, (struct event){.kind = EVENT_DATA_SET, .id = rig_nr(&r, "web").id, .a = 7});
+    is_text(rig_started(&r), "web", "in service it runs again");
+    rig_answer(&r, "web", OUTCOME_LOST);
+    is_text(rig_tasks(&r, "web"), "FAILED:uncertain", "and nobody knows how that ended");
+    is_int(apply(&r, leaving(&r, "b", "web", 1), LEAVING), 0, "b leaves");
+    is_text(rig_started(&r), "b", "at once: web is out of service");
+    rig_step(
+        &r, (struct event){.kind = EVENT_RESOLVE, .id = rig_task(&r, "web"), .flag = RESOLVE_DONE});
+    is_text(rig_states(&r, "web"), "TRANSITION", "done it is not in service yet");
+    is_text(rig_started(&r), "web", "it runs without b first");
+    rig_ok(&r, "web");
+    is_text(rig_states(&r, "web"), "ACTIVE", "and then is");
+    rig_done(&r);
+}
+
+/* What it saw has not changed: done is done. */
+static void resolved_as_it_was(void)
+{
+    struct rig r;
+    rig_init(&r, 4);
+    is_int(rig_def(&r, (struct plan_def){.repeat = REPEAT_ONCE}), '1',
+           "what must not happen twice");
+    rig_plan(&r, RIG_OP, "a@1 web@3:1=1<a");
+    rig_all_ok(&r, "a");
+    rig_answer(&r, "web", OUTCOME_LOST);
+    rig_step(
+        &r, (struct event){.kind = EVENT_RESOLVE, .id = rig_task(&r, "web"), .flag = RESOLVE_DONE});
+    is_text(rig_states(&r, "web"), "ACTIVE", "what would see the same is done");
+    is_text(rig_started(&r), "", "and is not run again");
+    rig_done(&r);
+}
+
 /* `b` is replaced by `c` on node 4: web loses one and gets the other. */
 static int replace(struct rig *r, uint32_t n_waits)
 {
@@ -380,6 +421,8 @@ int main(void)
     who_is_out_of_service_holds_nobody();
     user_that_goes_lets_go();
     resolved_user_runs_first();
+    resolved_user_with_one_task();
+    resolved_as_it_was();
     make_before_break();
     successor_that_fails_keeps_all();
     run_under_way_awaits_with_the_next();
