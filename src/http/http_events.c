@@ -143,6 +143,7 @@ static int events_step(struct http_events *s, int wait_ms, struct err *e)
     }
     if ((rc = exchange_work(s->h, wait_ms, e)))
         return rc;
+    exchange_listen(&s->x);
     if (events_accepted(s) && !s->stands && s->x.status != 204)
         events_accept(s);
     return s->x.over ? events_lost(s, e) : 1;

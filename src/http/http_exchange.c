@@ -51,6 +51,7 @@ static size_t on_header(char *p, size_t size, size_t n, void *arg)
 {
     struct http_exchange *x = arg;
     struct str line = {p, size * n}, v;
+    x->heard_ms = http_clock_ms();
     if (line.n > 5 && !memcmp(line.s, "HTTP/", 5)) { /* also after 100 Continue */
         long status = 0;
         curl_easy_getinfo(x->easy, CURLINFO_RESPONSE_CODE, &status);
@@ -74,6 +75,7 @@ static size_t on_body(char *p, size_t size, size_t n, void *arg)
 {
     struct http_exchange *x = arg;
     size_t bytes = size * n;
+    x->heard_ms = http_clock_ms();
     if (x->fn && x->status >= 200 && x->status < 300)
         return x->fn(x->arg, p, bytes, &x->fn_err) ? CURL_WRITEFUNC_ERROR : bytes;
     if (x->got.len + bytes > x->h->o.max_bytes) {
@@ -130,12 +132,8 @@ static void exchange_limits(struct http_exchange *x, const struct http_request *
 {
     const struct http_options *o = &x->h->o;
     OPT(x->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_ms);
-    if (stream) {
-        OPT(x->easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
-        OPT(x->easy, CURLOPT_LOW_SPEED_TIME, (long)(o->idle_ms + 999) / 1000);
-    } else {
+    if (!stream)
         OPT(x->easy, CURLOPT_TIMEOUT_MS, (long)(q->timeout_ms ? q->timeout_ms : o->timeout_ms));
-    }
     /* libcurl repeats a request by itself if a kept connection turns out to be dead.  A write
      * without a key must not be repeated behind our back, so it opens its own. */
     if (q->once ||
@@ -167,7 +165,7 @@ int exchange_begin(struct http_exchange *x, struct http *h, const struct http_re
                    const char *key, const char *after, bool stream, struct err *e)
 {
     x->h = h;
-    x->began_ms = http_clock_ms();
+    x->began_ms = x->heard_ms = http_clock_ms();
     x->easy = curl_easy_init();
     assert(x->easy);
     int rc = exchange_trust(x, e);
@@ -223,6 +221,14 @@ int exchange_work(struct http *h, int timeout_ms, struct err *e)
     if (rc != CURLM_OK)
         return err_set(e, ERR_INTERNAL, "the HTTP client failed: %s", curl_multi_strerror(rc));
     return 0;
+}
+
+void exchange_listen(struct http_exchange *x)
+{
+    if (x->over || http_clock_ms() - x->heard_ms < x->h->o.idle_ms)
+        return;
+    x->over = true;
+    x->result = CURLE_OPERATION_TIMEDOUT;
 }
 
 static void exchange_trace(const struct http_exchange *x)

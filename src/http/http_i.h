@@ -41,8 +41,8 @@ struct http_exchange {
     CURLcode result;
     http_data_f *fn; /* stream: takes what a 2xx answers instead of `got` */
     void *arg;
-    struct err fn_err; /* of fn, or of a limit */
-    uint64_t began_ms;
+    struct err fn_err;           /* of fn, or of a limit */
+    uint64_t began_ms, heard_ms; /* heard: when the last bytes of the answer came */
 };
 
 /* key: Idempotency-Key, NULL for none.  after: Last-Event-ID, NULL for none. */
@@ -50,6 +50,10 @@ int exchange_begin(struct http_exchange *x, struct http *h, const struct http_re
                    const char *key, const char *after, bool stream, struct err *e);
 /* Lets all exchanges of the client work once, waiting up to timeout_ms if nothing is due. */
 int exchange_work(struct http *h, int timeout_ms, struct err *e);
+/* Ends a stream that has been silent for idle_ms.  libcurl's own limit is a speed in whole bytes a
+ * second, which takes a heartbeat for silence.  To be asked after exchange_work(), which has read
+ * what there is: a pause of this process is no silence. */
+void exchange_listen(struct http_exchange *x);
 void exchange_end(struct http_exchange *x);
 
 /* One part of an address as a copy of the caller's, "" if it has none. */

@@ -68,6 +68,7 @@ int http_stream_wait(struct http_stream *s, int timeout_ms, struct err *e)
         int rc = exchange_work(s->x.h, left < 1000 ? left : 1000, e);
         if (rc)
             return rc;
+        exchange_listen(&s->x);
         if (timeout_ms == 0)
             break;
     }

@@ -6,14 +6,19 @@
 
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static struct http *client(struct fake *f)
+static struct http *patient(struct fake *f, uint32_t idle_ms)
 {
     struct err e;
     struct http *h = NULL;
-    const struct http_options o = {.base = f ? fake_url(f) : fake_nowhere(), .idle_ms = 1000};
+    const struct http_options o = {.base = f ? fake_url(f) : fake_nowhere(), .idle_ms = idle_ms};
     if (http_new(&o, &h, &e))
         printf("Bail out! %s\n", e.text);
     return h;
+}
+
+static struct http *client(struct fake *f)
+{
+    return patient(f, 1000);
 }
 
 struct sink {
@@ -91,6 +96,41 @@ static void test_text(void)
     is_int(http_stream_wait(s, 1, &e), 1, "a wait that runs out");
     is_int(drain(s, &e), -ERR_TIMEOUT, "silence for longer than allowed");
     has_text(e.text, "said nothing for", "says so");
+    http_stream_free(s);
+    http_free(h);
+    fake_free(f);
+    buf_done(&sink.got);
+}
+
+/* Less than a byte a second is life: so a quiet server's heartbeats are. */
+static void test_heartbeats(void)
+{
+    static const struct fake_step script[] = {{FAKE_AWAIT, "GET /beat", 1},
+                                              {FAKE_SEND, ":", 0},
+                                              {FAKE_AWAIT, "GET /beat", 2},
+                                              {FAKE_SEND, ":", 0},
+                                              {FAKE_HOLD, NULL, 0}};
+    struct fake *f = fake_new();
+    struct http *h = patient(f, 3000);
+    struct sink sink = {0};
+    struct http_stream *s;
+    struct err e;
+    SCOPED_ARENA(mem);
+    fake_stream(f, "/log", "text/plain", script, COUNT(script));
+    fake_on(f, "GET /beat", 200, "{}");
+    struct http_request q = {.method = "GET", .path = "/log", .accept = "text/plain"};
+    struct http_request beat = {.method = "GET", .path = "/beat"};
+    struct http_reply r;
+    is_int(http_stream_open(h, &q, take, &sink, &s, &e), 0, "a stream of heartbeats");
+    while (!http_stream_accepted(s))
+        http_stream_wait(s, -1, &e);
+    for (size_t n = 1; n <= 2; n++) {
+        is_int(http_stream_wait(s, 2000, &e), 1, "quiet, but not for too long");
+        is_int(http_call(h, &mem, &beat, &r, &e), 0, "a heartbeat is asked for");
+        while (sink.got.len < n && http_stream_wait(s, -1, &e) > 0)
+            ;
+        is_int(sink.got.len, n, "and comes");
+    }
     http_stream_free(s);
     http_free(h);
     fake_free(f);
@@ -220,6 +260,7 @@ static void test_events_end(void)
 int main(void)
 {
     test_text();
+    test_heartbeats();
     test_events();
     test_events_end();
     return tap_done();
