@@ -121,7 +121,6 @@ static void replaced(struct anneal *a, uint32_t id)
         struct noderole *nr = &a->noderoles.at[r];
         uint32_t first = nr->first_task;
         nr->incarnation++;
-        leave_died(a, r); /* this machine never used it */
         noderole_changed(a, r);
         for (uint32_t i = 0; i < nr->n_tasks; i++) {
             a->tasks[first + i].done_digest = 0;
@@ -130,7 +129,10 @@ static void replaced(struct anneal *a, uint32_t id)
         uint32_t end = first + nr->n_tasks;
         while (first < end && task_passive(a, first))
             first++; /* what nothing executes says nothing of a machine */
-        if (first == end || (!noderole_begun(nr) && nr->run_count == 0))
+        if (first == end)
+            continue;
+        leave_died(a, r); /* this machine never used anything */
+        if (!noderole_begun(nr) && nr->run_count == 0)
             continue;
         ripple_rewind(a, r, REASON_REPLACED);
         if (a->task_state[first] == TASK_FAILED && a->tasks[first].reason == REASON_UNCERTAIN)

@@ -38,7 +38,7 @@ static void dotted(const char *pointer, char *ret, size_t n)
 /* False if it does not lead to a binding or an edit. */
 static bool item_name(const struct value *body, struct err *e)
 {
-    const struct value *list;
+    const struct value *list = NULL;
     const char *at = list_pointed(body, e->at, &list);
     char *rest = NULL, below[sizeof e->at] = "";
     unsigned long i = at && *at >= '0' && *at <= '9' ? strtoul(at, &rest, 10) : 0;

@@ -135,6 +135,26 @@ static void dead_user_lets_go(void)
     rig_done(&r);
 }
 
+/* Nothing of it is executed, so no machine says anything of it: in service it holds what it uses.
+ */
+static void passive_user_outlives_its_machine(void)
+{
+    struct rig r;
+    rig_init(&r, 4);
+    rig_plan(&r, RIG_OP, "a@1 b@2 web@3~s<a,b");
+    rig_all_ok(&r, "a b");
+    rig_data(&r, "a", 7);
+    is_text(rig_started(&r), "a", "one that it needs runs again");
+    is_int(apply(&r, leaving(&r, "b", "web", 1), LEAVING), 0, "another one leaves");
+    is_text(rig_states(&r, "b web"), "REMOVING STALE", "and has a user, which waits for the first");
+    rig_seen(&r, 3, 999, 9);
+    is_text(rig_states(&r, "web"), "STALE", "on another machine it is in service still");
+    is_text(rig_started(&r), "", "and b stays");
+    rig_ok(&r, "a");
+    is_text(rig_started(&r), "b", "until its run is complete");
+    rig_done(&r);
+}
+
 static void person_says_now(void)
 {
     struct rig r;
@@ -414,6 +434,7 @@ int main(void)
     user_that_fails_keeps_it();
     correction_takes_it_along();
     dead_user_lets_go();
+    passive_user_outlives_its_machine();
     person_says_now();
     now_after_a_failure();
     abandoned_is_gone();
