@@ -118,9 +118,10 @@ static void site_open(struct site *s, uint32_t n_nodes, bool masters)
 
 /* --- planning --- */
 
-static uint32_t no_pool(void *ctx, struct str name)
+static uint32_t no_pool(void *ctx, struct str name, uint32_t *ret_size)
 {
     (void)ctx;
+    (void)ret_size;
     (void)name;
     return 0;
 }

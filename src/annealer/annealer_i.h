@@ -530,11 +530,13 @@ void late_vanish(struct anneal *a, uint32_t noderole); /* all that sleep on it o
 
 /* change.c */
 int change_check(const struct anneal *a, const struct plan *p, uint32_t *next_task, struct err *e);
-struct change_past {  /* of a noderole that a plan changes, before that */
-    uint32_t op;      /* that it belonged to */
-    uint8_t withheld; /* correct_withheld() */
-    bool corrected;   /* the plan begins a new run of it, out of ERROR */
-    bool left;        /* it is in ERROR, and nothing of the plan changes that */
+struct change_past {              /* of a noderole that a plan changes, before that */
+    uint32_t op;                  /* that it belonged to */
+    uint8_t withheld;             /* correct_withheld() */
+    bool corrected;               /* the plan begins a new run of it, out of ERROR */
+    bool left;                    /* it is in ERROR, and nothing of the plan changes that */
+    bool keeps;                   /* what was done stays done, though its tasks are replaced */
+    uint32_t first_task, n_tasks; /* that are */
 };
 /* One for each change of the plan, for change_end(); the caller frees it. */
 struct change_past *change_begin(struct anneal *a, const struct plan *p, uint32_t op);

@@ -379,6 +379,9 @@ static struct change_past *look_back(const struct anneal *a, const struct plan *
         const struct plan_change *c = &p->changes[i];
         const struct noderole *nr = &a->noderoles.at[c->noderole];
         past[i].op = nr->op;
+        past[i].keeps = c->keeps && nr->target == TARGET_RUNNING && c->target == TARGET_RUNNING;
+        past[i].first_task = nr->first_task;
+        past[i].n_tasks = nr->n_tasks;
         past[i].withheld = (uint8_t)correct_withheld(a, c->noderole);
         past[i].corrected = (nr->failed > 0 || nr->cancelled > 0) && !past[i].withheld &&
                             changes_inputs(a, c);
@@ -432,6 +435,7 @@ struct change_past *change_begin(struct anneal *a, const struct plan *p, uint32_
             continue;
         bool goes = c->what & PLAN_C_REMOVE;
         bool stays = nr->target == TARGET_RUNNING && in_service[i] == nr->generation;
+        bool mends = past[i].keeps && nr->failed > 0 && !past[i].withheld;
         change_retire_tasks(a, c->noderole);
         if (goes) {
             tolerance_join(a, c->noderole, 0); /* who goes is no part of what is wanted */
@@ -439,7 +443,7 @@ struct change_past *change_begin(struct anneal *a, const struct plan *p, uint32_
         }
         nr->generation++;
         nr->reason = goes ? REASON_REMOVED : c->reason ? c->reason : REASON_CATALOG;
-        nr->mode = stays && c->n_tasks ? MODE_REFRESH : 0;
+        nr->mode = stays && c->n_tasks ? MODE_REFRESH : mends ? MODE_PREFIX : 0;
     }
     free(in_service);
     return past;
@@ -461,6 +465,14 @@ static void stay_failed(struct anneal *a, uint32_t id, const struct change_past 
     task_fail_cone(a, t);
     bool open = o->state == OPERATION_RUNNING || o->held;
     noderole_adopt(a, id, open ? past->op : OPERATION_STANDING);
+}
+
+/* It is in another place of the order, or in other pools, and what was done is done. */
+static void keep_memory(struct anneal *a, const struct noderole *nr, const struct change_past *past)
+{
+    for (uint32_t i = 0; i < nr->n_tasks && i < past->n_tasks; i++)
+        if (a->tasks[nr->first_task + i].def == a->tasks[past->first_task + i].def)
+            a->tasks[nr->first_task + i].done_digest = a->tasks[past->first_task + i].done_digest;
 }
 
 /* What must not happen twice does not happen again because it is described anew. */
@@ -576,6 +588,8 @@ void change_end(struct anneal *a, const struct plan *p, const struct change_past
         nr->n_tasks = (uint16_t)c->n_tasks;
         if ((c->what & PLAN_C_TASKS) && past[i].withheld)
             continue;
+        if (past[i].keeps)
+            keep_memory(a, nr, &past[i]);
         if ((c->what & PLAN_C_TASKS) && (nr->flags & NODEROLE_F_DESTRUCTIVE) && nr->run_count > 0)
             count_as_done(a, nr);
     }

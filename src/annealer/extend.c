@@ -156,6 +156,9 @@ static int check_tasks(const struct anneal *a, const struct plan *p, struct err 
             if (p->spans[i].pools[k] >= p->base_pool + p->n_pools ||
                 (p->spans[i].pools[k] < a->pools.n && !a->pools.at[p->spans[i].pools[k]].exists))
                 return err_set(e, ERR_NOT_FOUND, "plan: span %u names no pool", i);
+    for (uint32_t i = 0; i < p->n_sizes; i++)
+        if (p->sizes[i].pool >= a->pools.n || !a->pools.at[p->sizes[i].pool].exists)
+            return err_set(e, ERR_NOT_FOUND, "plan: there is no pool %u", p->sizes[i].pool);
     return 0;
 }
 
@@ -264,6 +267,11 @@ static void add_defs_pools_spans(struct anneal *a, const struct plan *p)
     for (uint32_t i = 0; i < p->n_pools; i++) {
         vec_push(&a->pools, ((struct pool){.exists = true, .size = p->pools[i].size}));
         change_add(a, ROWS_POOL, p->base_pool + i, 0, 0, 0);
+    }
+    for (uint32_t i = 0; i < p->n_sizes; i++) {
+        a->pools.at[p->sizes[i].pool].size = p->sizes[i].size;
+        change_add(a, ROWS_POOL, p->sizes[i].pool, 0, 0, 0);
+        schedule_pool(a, p->sizes[i].pool);
     }
     for (uint32_t i = 0; i < p->n_groups; i++)
         tolerance_add(a, p->groups[i].may_fail, p->groups[i].stops);

@@ -87,6 +87,10 @@ struct plan_pool { /* a pool that does not live yet: a role's strategy, or one t
     struct str name;
     uint32_t size;
 };
+struct plan_size { /* a pool that lives is of another size from now on */
+    uint32_t pool; /* id */
+    uint32_t size;
+};
 struct plan_group { /* noderoles of a role: how many may fail before the operation stops */
     struct str name;
     uint32_t may_fail; /* PLAN_ANY_FAIL: all; 0: critical */
@@ -132,7 +136,9 @@ struct plan_change {   /* to a noderole that lives */
     const uint32_t *defs; /* PLAN_C_DEFS: refs, one for each of its tasks */
     uint32_t n_defs;
     uint32_t first_task, n_tasks; /* PLAN_C_TASKS, PLAN_C_REMOVE: index, as above */
-    const uint32_t *gains;        /* PLAN_C_PARENTS: refs */
+    bool keeps; /* PLAN_C_TASKS: each remembers the last success of the one in its place, if that
+                   was of the same definition */
+    const uint32_t *gains; /* PLAN_C_PARENTS: refs */
     uint32_t n_gains;
     const uint32_t *losses; /* ids */
     uint32_t n_losses;
@@ -159,6 +165,8 @@ struct plan {
     uint32_t n_changes;
     struct plan_wait *waits;
     uint32_t n_waits;
+    struct plan_size *sizes;
+    uint32_t n_sizes;
     uint32_t catalog; /* generation it was made from */
     /* Set by plan_rebase. */
     bool rebased;

@@ -20,7 +20,7 @@
 #include "model/leb_i.h"
 #include "model/states.h"
 
-enum { PLAN_VERSION = 3 };
+enum { PLAN_VERSION = 4 };
 static const char plan_magic[4] = {'A', 'N', 'P', 'L'};
 
 /* --- writing --- */
@@ -112,6 +112,7 @@ static void put_change(struct buf *b, const struct plan_change *c)
     put_refs(b, c->defs, c->n_defs);
     leb_put(b, c->first_task);
     leb_put(b, c->n_tasks);
+    buf_putc(b, c->keeps);
     put_refs(b, c->gains, c->n_gains);
     put_refs(b, c->losses, c->n_losses);
     put_quorums(b, c->quorums, c->n_quorums);
@@ -166,6 +167,11 @@ void plan_encode(struct buf *b, const struct plan *p)
     for (uint32_t i = 0; i < p->n_waits; i++) {
         leb_put(b, p->waits[i].goer);
         leb_put(b, p->waits[i].holder);
+    }
+    leb_put(b, p->n_sizes);
+    for (uint32_t i = 0; i < p->n_sizes; i++) {
+        leb_put(b, p->sizes[i].pool);
+        leb_put(b, p->sizes[i].size);
     }
 }
 
@@ -259,9 +265,10 @@ enum {
     POOL_LEAST = 2,
     GROUP_LEAST = 3,
     NEED_LEAST = 3,
-    CHANGE_LEAST = 29,
+    CHANGE_LEAST = 30,
     QUORUM_LEAST = 3,
     WAIT_LEAST = 2,
+    SIZE_LEAST = 2,
 };
 
 static void take_def(struct source *s, struct plan_def *d)
@@ -335,6 +342,7 @@ static void take_change(struct source *s, struct plan_change *c)
     c->defs = take_refs(s, &c->n_defs, "definitions of a change");
     c->first_task = take_u32(s, "tasks of a change");
     c->n_tasks = take_u32(s, "tasks of a change");
+    c->keeps = take_byte(s, 1, "memory of a change");
     c->gains = take_refs(s, &c->n_gains, "new parents of a change");
     c->losses = take_refs(s, &c->n_losses, "old parents of a change");
     c->quorums = take_quorums(s, &c->n_quorums);
@@ -396,6 +404,12 @@ static void take_plan(struct source *s, struct plan *p)
     for (uint32_t i = 0; i < p->n_waits; i++) {
         p->waits[i].goer = take_u32(s, "goer of a wait");
         p->waits[i].holder = take_u32(s, "holder of a wait");
+    }
+    p->n_sizes = take_count(s, SIZE_LEAST, "number of sizes");
+    p->sizes = arena_new(&p->mem, struct plan_size, p->n_sizes);
+    for (uint32_t i = 0; i < p->n_sizes; i++) {
+        p->sizes[i].pool = take_u32(s, "pool of a size");
+        p->sizes[i].size = take_u32(s, "size");
     }
 }
 
@@ -481,7 +495,7 @@ static const char *change_wrong(const struct plan *p, const struct plan_change *
         !(c->what & PLAN_C_DEFS) != !c->n_defs || !(c->what & PLAN_C_LENS) != !c->lens ||
         (!(c->what & PLAN_C_PARENTS) && (c->n_gains || c->n_losses)) ||
         (!(c->what & PLAN_C_QUORUMS) && c->n_quorums) ||
-        (!(c->what & PLAN_C_TASKS) && (c->target || c->reason)))
+        (!(c->what & PLAN_C_TASKS) && (c->target || c->reason || c->keeps)))
         return "a change that says more than it does";
     if (!refs_ok((struct range){p->base_def, p->n_defs, p->rebased}, c->defs, c->n_defs))
         return "a change to no definition";
@@ -534,6 +548,9 @@ static const char *plan_wrong(const struct plan *p)
         if (!p->waits[i].goer || p->waits[i].goer & PLAN_NEW ||
             !ref_ok(noderoles, p->waits[i].holder))
             return "a wait for none";
+    for (uint32_t i = 0; i < p->n_sizes; i++)
+        if (!p->sizes[i].pool || p->sizes[i].pool & PLAN_NEW)
+            return "a size of no pool";
     return NULL;
 }
 

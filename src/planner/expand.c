@@ -2,13 +2,14 @@
  *
  * A noderole's tasks are the steps of its role's converge action, written in an order in which each
  * comes after those it waits for.  That the first of them wait for all tasks of every parent is the
- * engine's rule and needs no edges here; under a one-by-one strategy they also wait for the last of
- * the noderole before.  Since noderoles stand in the order of bind_cohort.c, every task of a plan
- * comes after all tasks that it waits for; weights are then one pass from the end.
+ * engine's rule and needs no edges here.  Since noderoles stand in the order of bind_cohort.c,
+ * every task of a plan comes after all tasks that it waits for; weights are then one pass from the
+ * end.
  *
- * A rolling strategy is a pool that a span over all tasks of a noderole takes.  A span takes its
- * pools in one step, so pools of single tasks join that span; without one each such task is a span
- * of its own.
+ * A strategy is a pool that a span over all tasks of a noderole takes, of size 1 under one_by_one:
+ * it holds whichever members of the role there are and by whatever plan they came.  A span takes
+ * its pools in one step, so pools of single tasks join that span; without one each such task is a
+ * span of its own.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner/expand_i.h"
@@ -40,13 +41,26 @@ static uint32_t pool_ref(struct expansion *x, struct str name, uint32_t size)
     uintptr_t known;
     if (strmap_get(&x->pools, name, &known))
         return (uint32_t)known;
-    uint32_t ref = x->b->world->pool(x->b->world->ctx, name);
+    uint32_t ref = x->b->world->pool(x->b->world->ctx, name, NULL);
     if (!ref) {
         ref = (uint32_t)x->new_pools.n | PLAN_NEW;
         vec_push(&x->new_pools, ((struct plan_pool){text_copy(x, name), size}));
     }
     strmap_put(&x->pools, name, ref);
     return ref;
+}
+
+/* The pool of a role's strategy is as large as the catalog says now. */
+static uint32_t strategy_pool(struct expansion *x, const struct catalog_role *role)
+{
+    uint32_t size = role->strategy == STRATEGY_ONE_BY_ONE ? 1 : role->max, is = 0;
+    char name[PLANNER_POOL_NAME];
+
+    planner_pool_name(x->b->req->deployment, role->name, name);
+    uint32_t id = x->b->world->pool(x->b->world->ctx, str_of(name), &is);
+    if (id && is != size)
+        vec_push(&x->sizes, ((struct plan_size){id, size}));
+    return pool_ref(x, str_of(name), size);
 }
 
 /* Adds a pool to those being collected, once. */
@@ -226,18 +240,25 @@ uint32_t expand_def(struct expansion *x, const struct catalog_role *role,
 
 /* --- roles --- */
 
-static void rolling_pools(struct expansion *x, const struct catalog_role *role,
-                          struct role_plan *rp)
+static void strategy_pools(struct expansion *x, const struct catalog_role *role,
+                           struct role_plan *rp)
 {
-    char name[PLANNER_POOL_NAME];
-
     vec_clear(&x->refs);
-    planner_pool_name(x->b->req->deployment, role->name, name);
-    pool_collect(x, pool_ref(x, str_of(name), role->max));
+    pool_collect(x, strategy_pool(x, role));
     for (uint32_t i = 0; i < rp->converge->n_steps; i++)
         task_pools_collect(x, &x->b->cat->tasks[rp->converge->steps[i].task]);
     rp->span_pools = expand_refs(x);
     rp->n_span_pools = (uint32_t)x->refs.n;
+}
+
+void expand_pools(struct expansion *x, const struct role_plan *rp, uint32_t position)
+{
+    const struct catalog_action *a = rp->converge;
+    vec_clear(&x->refs);
+    for (uint32_t i = 0; i < rp->n_span_pools; i++)
+        vec_push(&x->refs, rp->span_pools[i]);
+    if (!rp->span_pools)
+        task_pools_collect(x, &x->b->cat->tasks[a->steps[a->order[position]].task]);
 }
 
 struct role_plan *expand_role(struct expansion *x, uint32_t number)
@@ -251,7 +272,6 @@ struct role_plan *expand_role(struct expansion *x, uint32_t number)
     struct role_plan *rp = arena_new(mem, struct role_plan, 1);
     bool *followed = arena_new(mem, bool, a->n_steps);
     rp->converge = a;
-    rp->last = BIND_NONE;
     rp->defs = arena_new(mem, uint32_t, a->n_steps);
     rp->place = arena_new(mem, uint32_t, a->n_steps);
     rp->sinks = arena_new(mem, uint32_t, a->n_steps);
@@ -265,8 +285,8 @@ struct role_plan *expand_role(struct expansion *x, uint32_t number)
     for (uint32_t i = 0; i < a->n_steps; i++)
         if (!followed[a->order[i]])
             rp->sinks[rp->n_sinks++] = i;
-    if (role->strategy == STRATEGY_ROLLING)
-        rolling_pools(x, role, rp);
+    if (role->strategy != STRATEGY_PARALLEL && a->n_steps)
+        strategy_pools(x, role, rp);
     x->roles[number] = rp;
     return rp;
 }
@@ -302,30 +322,17 @@ static void rollouts_seal(struct expansion *x)
 
 /* --- tasks --- */
 
-/* What the first tasks wait for besides parents: the last tasks of the noderole before. */
-static void deps_collect(struct expansion *x, struct role_plan *rp, uint32_t role, uint32_t first)
-{
-    vec_clear(&x->refs);
-    if (x->b->cat->roles[role].strategy != STRATEGY_ONE_BY_ONE)
-        return;
-    for (uint32_t i = 0; rp->last != BIND_NONE && i < rp->n_sinks; i++)
-        vec_push(&x->refs, (rp->last + rp->sinks[i]) | PLAN_NEW);
-    rp->last = first;
-}
-
-void expand_converge(struct expansion *x, struct role_plan *rp, uint32_t role, uint32_t owner,
+void expand_converge(struct expansion *x, const struct role_plan *rp, uint32_t owner,
                      uint32_t first)
 {
-    deps_collect(x, rp, role, first);
-    uint32_t n_before = (uint32_t)x->refs.n, span = 0;
-    const uint32_t *before = expand_refs(x); /* shared by all first tasks */
+    uint32_t span = 0;
 
     if (rp->span_pools)
         span = span_add(x, rp->span_pools, rp->n_span_pools);
     for (uint32_t i = 0; i < rp->converge->n_steps; i++) {
         const struct catalog_step *step = &rp->converge->steps[rp->converge->order[i]];
         struct plan_task *t = &x->plan->tasks[first + i];
-        *t = (struct plan_task){owner, rp->defs[i], 1, span, before, n_before};
+        *t = (struct plan_task){owner, rp->defs[i], 1, span, NULL, 0};
         if (step->n_after) {
             uint32_t *deps = arena_new(&x->plan->mem, uint32_t, step->n_after);
             for (uint32_t k = 0; k < step->n_after; k++)
@@ -333,10 +340,8 @@ void expand_converge(struct expansion *x, struct role_plan *rp, uint32_t role, u
             t->deps = deps;
             t->n_deps = step->n_after;
         }
-        const struct catalog_task *task = &x->b->cat->tasks[step->task];
-        if (!span && task->n_pools) {
-            vec_clear(&x->refs);
-            task_pools_collect(x, task);
+        if (!span && x->b->cat->tasks[step->task].n_pools) {
+            expand_pools(x, rp, i);
             t->span = span_add(x, expand_refs(x), (uint32_t)x->refs.n);
         }
     }
@@ -447,6 +452,7 @@ static void plan_seal(struct expansion *x)
     SEAL(pools, x->new_pools, struct plan_pool);
     SEAL(spans, x->spans, struct plan_span);
     SEAL(needs, x->b->needs, struct plan_need);
+    SEAL(sizes, x->sizes, struct plan_size);
 #undef SEAL
     rollouts_seal(x);
     for (uint32_t i = 0; i < p->n_needs; i++)
@@ -460,6 +466,7 @@ static void expansion_done(struct expansion *x)
     u64map_done(&x->new_def);
     vec_done(&x->new_pools);
     vec_done(&x->spans);
+    vec_done(&x->sizes);
     vec_done(&x->refs);
     vec_done(&x->rollouts);
 }
@@ -485,7 +492,7 @@ int bind_expand(struct bind *b, struct plan *p)
     p->tasks = arena_new(&p->mem, struct plan_task, p->n_tasks);
     for (uint32_t i = 0; i < p->n_noderoles; i++) {
         uint32_t role = b->fresh.at[b->order[i]].role;
-        expand_converge(&x, expand_role(&x, role), role, i | PLAN_NEW, p->noderoles[i].first_task);
+        expand_converge(&x, expand_role(&x, role), i | PLAN_NEW, p->noderoles[i].first_task);
     }
     expand_changes_fill(&x, (uint32_t)n_tasks);
     expand_successors(&x);

@@ -2,9 +2,9 @@
  * down
  *
  * A role of another generation is compared with the tasks that live: if they are as many, in the
- * same order, only definitions differ, and each task gets its new one; else all are replaced. Under
- * one_by_one they are always replaced, since the chain over the noderoles is made of order edges.
- * Removal is the tasks of `stop`, then those of `remove`.
+ * same order, in the same pools, only definitions differ, and each task gets its new one; else all
+ * are replaced, and where only order or pools differ what was done stays done.  Removal is the
+ * tasks of `stop`, then those of `remove`.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "planner/expand_i.h"
@@ -48,6 +48,26 @@ static bool same_shape(struct expansion *x, const struct role_plan *rp, uint32_t
     return !w->task(w->ctx, noderole, a->n_steps, &t);
 }
 
+/* Are they in the pools that the role wants now?  Its strategy is one. */
+static bool same_pools(struct expansion *x, const struct role_plan *rp, uint32_t noderole)
+{
+    const struct planner_world *w = x->b->world;
+    struct planner_task t;
+    for (uint32_t i = 0; i < rp->converge->n_steps; i++) {
+        expand_pools(x, rp, i);
+        if (!w->task(w->ctx, noderole, i, &t) || t.pools.n != x->refs.n)
+            return false;
+        for (uint32_t k = 0; k < t.pools.n; k++) {
+            bool wanted = false;
+            for (size_t p = 0; p < x->refs.n; p++)
+                wanted |= x->refs.at[p] == t.pools.at[k];
+            if (!wanted)
+                return false;
+        }
+    }
+    return true;
+}
+
 static bool same_defs(struct expansion *x, const struct role_plan *rp, uint32_t noderole)
 {
     const struct planner_world *w = x->b->world;
@@ -89,10 +109,10 @@ static void change_decide(struct expansion *x, const struct bind_change *from,
     }
     if (role->group && !from->back)
         return; /* its tasks are those of the last deploy */
-    if (!shape || from->back ||
-        (role->strategy == STRATEGY_ONE_BY_ONE && !same_defs(x, rp, from->noderole))) {
+    if (!shape || from->back || !same_pools(x, rp, from->noderole)) {
         c->what |= PLAN_C_TASKS;
         c->n_tasks = rp->converge->n_steps;
+        c->keeps = !from->back;
     } else if (!same_defs(x, rp, from->noderole)) {
         c->what |= PLAN_C_DEFS;
         vec_clear(&x->refs);
@@ -250,8 +270,7 @@ void expand_changes_fill(struct expansion *x, uint32_t first_task)
         c->first_task = first_task;
         first_task += c->n_tasks;
         if (c->what & PLAN_C_TASKS)
-            expand_converge(x, expand_role(x, from->role), from->role, from->noderole,
-                            c->first_task);
+            expand_converge(x, expand_role(x, from->role), from->noderole, c->first_task);
         else if (from->role != CATALOG_NONE)
             down_fill(x, &x->b->cat->roles[from->role], c);
     }

@@ -10,8 +10,7 @@ struct role_plan { /* what is the same for all noderoles of a role */
     uint32_t *defs;             /* refs, by position */
     uint32_t *place;            /* position of each step */
     uint32_t *sinks, n_sinks;   /* positions that no other step waits for */
-    uint32_t last;              /* first task of the one before, under one_by_one; BIND_NONE */
-    const uint32_t *span_pools; /* STRATEGY_ROLLING: refs; else NULL */
+    const uint32_t *span_pools; /* under a strategy: refs; else NULL */
     uint32_t n_span_pools;
 };
 struct expand_rollout { /* of a role with a strategy: a group that stops */
@@ -27,6 +26,7 @@ struct expansion {
     struct u64map new_def; /* digest -> ref */
     VEC(struct plan_pool) new_pools;
     VEC(struct plan_span) spans;
+    VEC(struct plan_size) sizes;
     VEC(uint32_t) refs; /* being collected */
     VEC(struct expand_rollout) rollouts;
 };
@@ -50,8 +50,11 @@ const struct value *expand_tests(struct arena *a, const struct graph_test *pre,
 const uint32_t *expand_refs(struct expansion *x); /* those collected, copied to the plan */
 struct str expand_user(struct expansion *x, const struct value *user); /* as JSON; "" for none */
 /* Tasks [first, ...) of the plan are the converge action of the role, for the noderole `owner`. */
-void expand_converge(struct expansion *x, struct role_plan *rp, uint32_t role, uint32_t owner,
+void expand_converge(struct expansion *x, const struct role_plan *rp, uint32_t owner,
                      uint32_t first);
+
+/* Pools that a task of a role takes, collected. */
+void expand_pools(struct expansion *x, const struct role_plan *rp, uint32_t position);
 
 /* expand_change.c: what each change comes to, and how many tasks they bring; then those tasks. */
 uint64_t expand_changes_count(struct expansion *x);

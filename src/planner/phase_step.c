@@ -107,7 +107,7 @@ uint32_t phase_pool_ref(struct phase_laying *l, struct str name, uint32_t size, 
     uintptr_t known;
     if (strmap_get(&l->pool_known, name, &known))
         return (uint32_t)known;
-    uint32_t ref = w->pool(w->ctx, name);
+    uint32_t ref = w->pool(w->ctx, name, NULL);
     if (!ref) {
         ref = (uint32_t)l->new_pools.n | PLAN_NEW;
         vec_push(&l->new_pools, ((struct plan_pool){text_keep(l, name), size}));

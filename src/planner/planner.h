@@ -62,6 +62,7 @@ struct planner_ids { /* borrowed until the same function is called again */
 struct planner_task { /* a task of a noderole that lives */
     uint32_t def;
     struct planner_ids after; /* positions of tasks of the same noderole that it waits for */
+    struct planner_ids pools; /* that its span takes */
 };
 /* Live means: wanted, and not on its way out.  All answers are of one moment. */
 struct planner_world {
@@ -81,8 +82,8 @@ struct planner_world {
     /* By position; false behind the last. */
     bool (*task)(void *ctx, uint32_t noderole, uint32_t position, struct planner_task *ret);
     bool (*jig)(void *ctx, struct str name, uint32_t *ret_id, bool *ret_active);
-    /* 0 if there is none: a pool by name, a task definition by digest. */
-    uint32_t (*pool)(void *ctx, struct str name);
+    /* 0 if there is none: a pool by name, with its size; a task definition by digest. */
+    uint32_t (*pool)(void *ctx, struct str name, uint32_t *ret_size);
     uint32_t (*def)(void *ctx, uint64_t digest);
     /* The first of instances(), 0 if there is none, where that is cheaper to tell; else NULL. */
     uint32_t (*lowest)(void *ctx, struct str role, uint32_t deployment);

@@ -12,7 +12,7 @@ static uint32_t pool_ref(struct laying *l, const struct weave_limit *limit)
     const char *name = arena_printf(&l->plan->mem, "graph:%u/%.*s/%.*s", l->req->deployment,
                                     (int)l->g->name.n, l->g->name.s, (int)limit->name.n,
                                     limit->name.s);
-    uint32_t ref = l->req->world->pool(l->req->world->ctx, str_of(name));
+    uint32_t ref = l->req->world->pool(l->req->world->ctx, str_of(name), NULL);
     if (ref) {
         vec_push(&l->sizes, ((struct weave_pool){ref, limit->size}));
         return ref;

@@ -157,10 +157,10 @@ static bool ask_jig(void *ctx, struct str name, uint32_t *ret_id, bool *ret_acti
     return o->live_view.jig(&o->live, name, ret_id, ret_active);
 }
 
-static uint32_t ask_pool(void *ctx, struct str name)
+static uint32_t ask_pool(void *ctx, struct str name, uint32_t *ret_size)
 {
     struct outlook *o = ctx;
-    return o->live_view.pool(&o->live, name);
+    return o->live_view.pool(&o->live, name, ret_size);
 }
 
 static uint32_t ask_def(void *ctx, uint64_t digest)

@@ -349,7 +349,7 @@ static bool changes_shared(const struct revision *r)
 bool revision_is_empty(const struct revision *r)
 {
     return !changes_shared(r) && r->plan->n_noderoles == 0 && r->plan->n_changes == 0 &&
-           r->plan->n_needs == 0;
+           r->plan->n_sizes == 0 && r->plan->n_needs == 0;
 }
 
 /* Whoever goes back wants that catalog; else nobody wants an older one than there is. */

@@ -180,7 +180,11 @@ static bool world_task(void *ctx, uint32_t id, uint32_t position, struct planner
     for (uint32_t i = 0; i < n; i++)
         if (deps[i] - v.first_task < v.n_tasks)
             vec_push(&w->after, deps[i] - v.first_task);
-    *ret = (struct planner_task){t.def, {w->after.at, (uint32_t)w->after.n}};
+    bool held;
+    struct planner_ids pools = {NULL, 0};
+    if (t.span)
+        pools.at = anneal_span_pools(w->server->engine, t.span, &pools.n, &held);
+    *ret = (struct planner_task){t.def, {w->after.at, (uint32_t)w->after.n}, pools};
     return true;
 }
 
@@ -196,11 +200,16 @@ static bool world_jig(void *ctx, struct str name, uint32_t *ret_id, bool *ret_ac
     return true;
 }
 
-static uint32_t world_pool(void *ctx, struct str name)
+static uint32_t world_pool(void *ctx, struct str name, uint32_t *ret_size)
 {
+    const struct server *s = ((struct world *)ctx)->server;
     uintptr_t id;
-    return strmap_get(&((struct world *)ctx)->server->inv.pool_by_name, name, &id) ? (uint32_t)id
-                                                                                   : 0;
+    struct pool_view v;
+    if (!strmap_get(&s->inv.pool_by_name, name, &id) || !anneal_pool(s->engine, (uint32_t)id, &v))
+        return 0;
+    if (ret_size)
+        *ret_size = v.size;
+    return v.id;
 }
 
 static uint32_t world_def(void *ctx, uint64_t digest)

@@ -206,6 +206,7 @@ static void change_draw(struct draft_change *d, struct plan_change *c, uint32_t 
             c->target = TARGET_STOPPED;
         c->reason = rng_chance(r, 500) ? REASON_OPERATION : REASON_NONE;
         tasks_draw(d, c, v.n_tasks == 0 ? 0 : 1);
+        c->keeps = c->first_task % 2 == 0; /* no draw: what is drawn is what it was */
     }
 }
 

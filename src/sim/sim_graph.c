@@ -108,9 +108,10 @@ static bool world_jig_any(void *ctx, struct str name, uint32_t *ret_id, bool *re
     return true;
 }
 
-static uint32_t world_no_pool(void *ctx, struct str name)
+static uint32_t world_no_pool(void *ctx, struct str name, uint32_t *ret_size)
 {
     (void)ctx;
+    (void)ret_size;
     (void)name;
     return 0;
 }

@@ -89,9 +89,10 @@ static int plan_apply(struct phase_run *r, struct plan *p, uint32_t op)
 
 /* --- plans --- */
 
-static uint32_t world_no_pool(void *ctx, struct str name)
+static uint32_t world_no_pool(void *ctx, struct str name, uint32_t *ret_size)
 {
     (void)ctx;
+    (void)ret_size;
     (void)name;
     return 0;
 }

@@ -135,7 +135,7 @@ static bool world_task(void *ctx, uint32_t id, uint32_t position, struct planner
     for (uint32_t i = 0; i < n; i++)
         if (deps[i] - v.first_task < v.n_tasks)
             vec_push(&r->after, deps[i] - v.first_task);
-    *ret = (struct planner_task){t.def, {r->after.at, (uint32_t)r->after.n}};
+    *ret = (struct planner_task){t.def, {r->after.at, (uint32_t)r->after.n}, {NULL, 0}};
     return true;
 }
 
@@ -150,10 +150,11 @@ static bool world_jig(void *ctx, struct str name, uint32_t *ret_id, bool *ret_ac
     return true;
 }
 
-static uint32_t world_pool(void *ctx, struct str name)
+static uint32_t world_pool(void *ctx, struct str name, uint32_t *ret_size)
 {
     (void)ctx;
     (void)name;
+    (void)ret_size;
     return 0;
 }
 

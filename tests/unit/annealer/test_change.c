@@ -195,6 +195,77 @@ static void tasks_replaced_in_service(void)
     rig_done(&r);
 }
 
+/* Tasks of the same definitions in other pools: nothing runs that was done, all runs else. */
+static void replaced_and_kept(void)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1:2 b@2<a");
+    rig_all_ok(&r, "a.1 a.2 b");
+    for (int other = 0; other < 2; other++) {
+        struct plan *p = plan_of_changes(&r);
+        struct plan_change *c = change(&r, p, "a", PLAN_C_TASKS);
+        c->keeps = true;
+        tasks(p, c, 2);
+        p->tasks[c->first_task].def = rig_view(&r, "a.1").def;
+        p->tasks[c->first_task + 1].def = other ? p->base_def : rig_view(&r, "a.2").def;
+        p->defs[0].digest = 99;
+        is_int(apply(&r, p, 3 + (uint32_t)other), 0, "the same tasks, or one that is another");
+        is_text(rig_started(&r), other ? "a.1" : "", "who differs runs");
+        is_text(rig_states(&r, "a b"), other ? "STALE ACTIVE" : "ACTIVE ACTIVE", "in service");
+    }
+    rig_all_ok(&r, "a.1 a.2");
+    struct plan *p = plan_of_changes(&r);
+    struct plan_change *c = change(&r, p, "a", PLAN_C_TASKS);
+    tasks(p, c, 2);
+    p->tasks[c->first_task].def = rig_view(&r, "a.1").def;
+    p->tasks[c->first_task + 1].def = rig_view(&r, "a.2").def;
+    is_int(apply(&r, p, 5), 0, "without its memory");
+    is_text(rig_started(&r), "a.1", "it runs");
+    rig_done(&r);
+}
+
+/* What has failed goes on where it did: what passed before it is not done again. */
+static void replaced_in_error(void)
+{
+    struct rig r;
+    rig_init(&r, 1);
+    rig_plan(&r, RIG_OP, "a@1:2");
+    rig_ok(&r, "a.1");
+    rig_fail(&r, "a.2");
+    struct plan *p = plan_of_changes(&r);
+    struct plan_change *c = change(&r, p, "a", PLAN_C_TASKS);
+    c->keeps = true;
+    tasks(p, c, 2);
+    p->tasks[c->first_task].def = rig_view(&r, "a.1").def;
+    is_int(apply(&r, p, 3), 0, "another second task");
+    is_text(rig_tasks(&r, "a.1"), "DONE:unchanged", "the first is as it was");
+    is_text(rig_started(&r), "a.2", "the second runs");
+    rig_done(&r);
+}
+
+/* A pool that lives is of another size by a plan. */
+static void resized(void)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    rig_step(&r, (struct event){.kind = EVENT_POOL_SET, .id = 1, .n = 1});
+    rig_plan(&r, RIG_OP, "a@1+1 b@2+1 c@3+1");
+    is_text(rig_started(&r), "a", "room for one");
+    struct plan *p = plan_of_changes(&r);
+    struct plan_size size = {1, 2};
+    p->sizes = &size;
+    p->n_sizes = 1;
+    is_int(apply(&r, p, 3), 0, "for two");
+    is_text(rig_started(&r), "b", "another one starts");
+    p = plan_of_changes(&r);
+    size.pool = 7;
+    p->sizes = &size;
+    p->n_sizes = 1;
+    is_int(apply(&r, p, 4), -ERR_NOT_FOUND, "a pool that is not there");
+    rig_done(&r);
+}
+
 static void destructive_is_not_repeated(void)
 {
     struct rig r;
@@ -319,6 +390,9 @@ int main(void)
     back_with_another_parent();
     sleeping_need_is_a_need();
     tasks_replaced_in_service();
+    replaced_and_kept();
+    replaced_in_error();
+    resized();
     destructive_is_not_repeated();
     redefined();
     needs_change();

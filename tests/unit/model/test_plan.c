@@ -316,12 +316,12 @@ static void test_nonsense(void)
         size_t n;
         const char *text;
     } raw[] = {
-        {"ANPL\x03\x80\x00\x00", 8, "bad catalog"},
-        {"ANPL\x03\xff\xff\xff\xff\x7f", 10, "bad catalog"},
-        {"ANPL\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 15, "bad catalog"},
-        {"ANPL\x03\x00\x02", 7, "bad mark of a rebased plan"},
-        {"ANPL\x03\x00\x00\xff\xff\xff\xff\x07", 12, "bad number of definitions"},
-        {"ANPL\x03\x00\x00\x00\x05", 9, "bad number of noderoles"},
+        {"ANPL\x04\x80\x00\x00", 8, "bad catalog"},
+        {"ANPL\x04\xff\xff\xff\xff\x7f", 10, "bad catalog"},
+        {"ANPL\x04\xff\xff\xff\xff\xff\xff\xff\xff\xff\x02", 15, "bad catalog"},
+        {"ANPL\x04\x00\x02", 7, "bad mark of a rebased plan"},
+        {"ANPL\x04\x00\x00\xff\xff\xff\xff\x07", 12, "bad number of definitions"},
+        {"ANPL\x04\x00\x00\x00\x05", 9, "bad number of noderoles"},
     };
     for (size_t i = 0; i < sizeof raw / sizeof *raw; i++) {
         struct plan *back = NULL;

@@ -27,6 +27,7 @@ struct fake_noderole { /* id = index + 1 */
 struct fake_task { /* id = index + 1 */
     uint32_t noderole, def;
     uint32_t after[8], n_after; /* positions in its noderole */
+    uint32_t pools[8], n_pools;
 };
 struct fake_deployment {
     const char *name;
@@ -42,6 +43,7 @@ struct fake_world {
     VEC(const char *) jigs;
     VEC(const char *) inactive;
     VEC(const char *) pools;
+    VEC(uint32_t) sizes; /* of pools */
     VEC(uint64_t) defs;
     VEC(uint32_t) on_node, instances, children; /* last answers */
     uint32_t after[8];
@@ -132,7 +134,7 @@ static bool fake_task(void *ctx, uint32_t id, uint32_t position, struct planner_
     const struct fake_task *t = &w->tasks.at[n->first_task - 1 + position];
     for (uint32_t i = 0; i < t->n_after; i++)
         w->after[i] = t->after[i];
-    *ret = (struct planner_task){t->def, {w->after, t->n_after}};
+    *ret = (struct planner_task){t->def, {w->after, t->n_after}, {t->pools, t->n_pools}};
     return true;
 }
 
@@ -150,12 +152,16 @@ static bool fake_jig(void *ctx, struct str name, uint32_t *ret_id, bool *ret_act
     return false;
 }
 
-static uint32_t fake_pool(void *ctx, struct str name)
+static uint32_t fake_pool(void *ctx, struct str name, uint32_t *ret_size)
 {
     struct fake_world *w = ctx;
-    for (uint32_t i = 0; i < w->pools.n; i++)
-        if (str_is(name, w->pools.at[i]))
-            return i + 1;
+    for (uint32_t i = 0; i < w->pools.n; i++) {
+        if (!str_is(name, w->pools.at[i]))
+            continue;
+        if (ret_size)
+            *ret_size = w->sizes.at[i];
+        return i + 1;
+    }
     return 0;
 }
 
@@ -203,6 +209,7 @@ static void fake_done(struct fake_world *w)
     vec_done(&w->jigs);
     vec_done(&w->inactive);
     vec_done(&w->pools);
+    vec_done(&w->sizes);
     vec_done(&w->defs);
     vec_done(&w->on_node);
     vec_done(&w->instances);
@@ -217,11 +224,16 @@ __attribute__((unused)) static void fake_apply(struct fake_world *w, struct plan
 
     plan_rebase(p, (uint32_t)w->defs.n + 1, base, base_task, w->n_spans + 1,
                 (uint32_t)w->pools.n + 1);
+    uint32_t base_span = w->n_spans + 1;
     w->n_spans += p->n_spans;
     for (uint32_t i = 0; i < p->n_defs; i++)
         vec_push(&w->defs, p->defs[i].digest);
-    for (uint32_t i = 0; i < p->n_pools; i++)
+    for (uint32_t i = 0; i < p->n_pools; i++) {
         vec_push(&w->pools, arena_strndup(&w->mem, p->pools[i].name.s, p->pools[i].name.n));
+        vec_push(&w->sizes, p->pools[i].size);
+    }
+    for (uint32_t i = 0; i < p->n_sizes; i++)
+        w->sizes.at[p->sizes[i].pool - 1] = p->sizes[i].size;
     for (uint32_t i = 0; i < p->n_tasks; i++) {
         struct fake_task t = {.noderole = p->tasks[i].noderole, .def = p->tasks[i].def};
         uint32_t first = t.noderole >= base ? p->noderoles[t.noderole - base].first_task : 0;
@@ -233,6 +245,10 @@ __attribute__((unused)) static void fake_apply(struct fake_world *w, struct plan
             if (dep < p->n_tasks && p->tasks[dep].noderole == t.noderole && t.n_after < 8)
                 t.after[t.n_after++] = dep - first;
         }
+        const struct plan_span *span = p->tasks[i].span ? &p->spans[p->tasks[i].span - base_span]
+                                                        : NULL;
+        for (uint32_t k = 0; span && k < span->n_pools && k < 8; k++)
+            t.pools[t.n_pools++] = span->pools[k];
         vec_push(&w->tasks, t);
     }
     for (uint32_t i = 0; i < p->n_changes; i++) {

@@ -125,12 +125,14 @@ static void test_strategies(void)
     fake_init(&w, c, 5);
     struct plan *p = bind(c, &w, "chained@3 chained@1 chained@2");
     is_text(show(&w, p),
-            "0 chained@1 a w6\n1 chained@1 b w5 <- 0\n2 chained@1 c w5 <- 0\n"
-            "3 chained@2 a w4 <- 1,2\n4 chained@2 b w3 <- 3\n5 chained@2 c w3 <- 3\n"
-            "6 chained@3 a w2 <- 4,5\n7 chained@3 b w1 <- 6\n8 chained@3 c w1 <- 6\n",
-            "one by one, in the order of nodes");
+            "0 chained@1 a w2 s1\n1 chained@1 b w1 s1 <- 0\n2 chained@1 c w1 s1 <- 0\n"
+            "3 chained@2 a w2 s2\n4 chained@2 b w1 s2 <- 3\n5 chained@2 c w1 s2 <- 3\n"
+            "6 chained@3 a w2 s3\n7 chained@3 b w1 s3 <- 6\n8 chained@3 c w1 s3 <- 6\n"
+            "span 1: new0\nspan 2: new0\nspan 3: new0\npool 0: role:1/chained 1\n",
+            "one by one: a pool with room for one, in the order of nodes");
     plan_free(p);
     vec_push(&w.pools, "license");
+    vec_push(&w.sizes, 2);
     p = bind(c, &w, "roll@1 roll@2 limited@1");
     is_text(show(&w, p),
             "0 roll@1 a w3 s1\n1 roll@1 b w2 s1 <- 0\n2 roll@1 c w1 s1 <- 1\n"
@@ -143,7 +145,7 @@ static void test_strategies(void)
     plan_free(p);
     p = bind(c, &w, "roll@3");
     is_int(p->n_pools, 0, "a pool that lives");
-    is_int(p->spans[0].pools[0], fake_pool(&w, str_of("role:1/roll")), "is found by name");
+    is_int(p->spans[0].pools[0], fake_pool(&w, str_of("role:1/roll"), NULL), "is found by name");
     plan_free(p);
     fake_done(&w);
     catalog_unref(c);

@@ -296,9 +296,9 @@ static const char *tasks_wrong(const struct naive *v, const struct plan *p)
                     return "weight over a need";
         }
         const struct catalog_role *role = catalog_role_get(v->c, nr->role);
-        if (t->n_deps != 0 && role->strategy != STRATEGY_ONE_BY_ONE)
+        if (t->n_deps != 0)
             return "a first task waits for more than its parents";
-        if ((t->span != 0) != (role->strategy == STRATEGY_ROLLING))
+        if ((t->span != 0) != (role->strategy != STRATEGY_PARALLEL))
             return "span";
     }
     return NULL;

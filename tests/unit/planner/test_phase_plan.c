@@ -38,8 +38,9 @@ struct laid {
     unsigned asked;
 };
 
-static uint32_t some_pool(void *ctx, struct str name)
+static uint32_t some_pool(void *ctx, struct str name, uint32_t *ret_size)
 {
+    (void)ret_size;
     struct laid *l = ctx;
     return str_is(name, "role:7/web") ? l->known_pool : 0;
 }

@@ -164,6 +164,53 @@ static void other_generation(void)
     bed_done(&d);
 }
 
+/* One of db as it lives and as it is by a catalog with this strategy. */
+static struct plan *with_strategy(struct bed *d, const char *strategy)
+{
+    SCOPED_BUF(text);
+    buf_printf(&text,
+               BASE "  - name: db\n"
+                    "    jig: shell\n"
+                    "    requires: [base]\n"
+                    "    strategy: %s\n"
+                    "    attributes: {port: {schema: {type: integer}, default: 1}}\n"
+                    "    actions:\n"
+                    "      converge: [{name: one, params: {command: a}},\n"
+                    "                 {name: two, params: {command: b}}]\n",
+               strategy);
+    return revise_one(d, text.data, (struct revise_change){.noderole = d->db});
+}
+
+static void other_strategy(void)
+{
+    struct bed d;
+    bed_init(&d);
+    struct plan *p = with_strategy(&d, "{type: rolling, max: 2}");
+    is_int(p->changes[0].what, PLAN_C_TASKS | PLAN_C_GROUP,
+           "a strategy puts who lives into its pool, and counts it");
+    ok(p->changes[0].keeps, "what was done stays done");
+    is_int(p->n_defs, 0, "by definitions that are known");
+    is_int(p->tasks[0].span, 1, "a span");
+    is_text(p->pools[0].name.s, "role:1/db", "of the pool");
+    is_int(p->pools[0].size, 2, "which has room for two");
+    fake_apply(&d.w, p);
+    plan_free(p);
+    p = with_strategy(&d, "{type: rolling, max: 2}");
+    is_int(p->n_changes + p->n_sizes, 0, "the same one again changes nothing");
+    plan_free(p);
+    p = with_strategy(&d, "{type: one_by_one}");
+    is_int(p->n_changes, 0, "another size concerns nobody");
+    is_int(p->n_sizes, 1, "but the pool");
+    is_int(p->sizes[0].size, 1, "which has room for one");
+    fake_apply(&d.w, p);
+    plan_free(p);
+    p = with_strategy(&d, "{type: parallel}");
+    is_int(p->changes[0].what, PLAN_C_TASKS, "without one it leaves the pool");
+    is_int(p->tasks[0].span, 0, "and is in no span");
+    plan_free(p);
+    bed_done(&d);
+}
+
 static void other_sight(void)
 {
     struct bed d;
@@ -304,6 +351,7 @@ int main(void)
     back_beside_another();
     data_changed();
     other_generation();
+    other_strategy();
     other_sight();
     removed();
     added();
