@@ -70,6 +70,8 @@ void ripple_pass(struct anneal *a, uint32_t t)
 {
     a->tasks[t].lane = 0;
     task_go(a, t, TASKEV_UNCHANGED, REASON_UNCHANGED);
+    if (task_rule(a, t) == RULE_UNDO)
+        undo_passed(a, a->tasks[t].noderole); /* it was resolved as done, in a run that is over */
     if (a->tasks[t].span)
         limits_span_settle(a, a->tasks[t].span);
 }

@@ -110,11 +110,47 @@ static void later_runs(void)
     rig_done(&r);
 }
 
+/* Nobody knew whether it was undone, somebody says so, and meanwhile its run was over: what half
+ * happens next is undone as ever. */
+static void resolved_after_its_run(void)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    struct draft m = draft_new(&r);
+    uint32_t undoes = draft_def(
+        &m, (struct plan_def){.flags = DEF_F_OUTSIDE | DEF_F_LASTING, .repeat = REPEAT_ONCE});
+    uint32_t makes = draft_def(
+        &m, (struct plan_def){.flags = DEF_F_UNDONE | DEF_F_OUTSIDE, .retries = 2});
+    uint32_t plain = draft_def(&m, (struct plan_def){0});
+    uint32_t parent = draft_noderole(&m, 1, 0, NONE);
+    uint32_t base = draft_task(&m, plain, 0, 3, NONE);
+    uint32_t id = draft_noderole(&m, 2, 0, IDS(parent));
+    uint32_t undo = draft_task(&m, undoes, 0, 2, NONE);
+    m.p->tasks[m.p->n_tasks - 1].rule = RULE_UNDO;
+    uint32_t create = draft_task(&m, makes, 0, 1, IDS(undo));
+    is_int(draft_apply(&m), 0, "a machine that needs another one");
+    rig_reply(&r, base, OUTCOME_OK);
+    rig_reply(&r, create, OUTCOME_FAILED);
+    ok(rig_was_sent(&r, undo), "making it fails, and is undone");
+    rig_do(&r, EVENT_NODE_DEAD, 1);
+    rig_reply(&r, undo, OUTCOME_LOST);
+    is_task(&r, undo, FAILED, "nobody knows how far, and what it needs is lost");
+    rig_step(&r, (struct event){.kind = EVENT_RESOLVE, .id = undo, .flag = RESOLVE_DONE});
+    rig_seen(&r, 1, 101, 1);
+    is_task(&r, undo, DONE, "it was undone, a person says");
+    is_task(&r, create, RUNNING, "it is made again");
+    rig_reply(&r, create, OUTCOME_FAILED);
+    is_task(&r, undo, RUNNING, "fails again, and is undone again");
+    is_noderole(&r, id, TRANSITION, "before the next try");
+    rig_done(&r);
+}
+
 int main(void)
 {
     before_another_try();
     lost_attempts();
     cancelled_in_the_middle();
     later_runs();
+    resolved_after_its_run();
     return tap_done();
 }
