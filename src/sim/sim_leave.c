@@ -64,12 +64,15 @@ static bool of_the_run_before(const struct sim *s, const struct event *ev, uint3
 static void completed(struct sim *s, const struct event *ev, uint32_t noderole)
 {
     struct sim_sees *x = sees_of(s, noderole);
-    if (of_the_run_before(s, ev, noderole))
+    struct noderole_view v = {.generation = x->generation};
+    if (of_the_run_before(s, ev, noderole)) {
         x->serves = x->run;
-    else
+    } else {
         look(s, noderole, &x->serves);
+        (void)anneal_noderole(s->server.engine, noderole, &v);
+    }
     x->run_generation = 0;
-    x->served = x->generation;
+    x->served = v.generation;
 }
 
 static void started(struct sim *s, uint32_t task)
