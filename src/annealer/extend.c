@@ -162,17 +162,48 @@ static int check_tasks(const struct anneal *a, const struct plan *p, struct err 
     return 0;
 }
 
+/* Is it the plan's own, or one that the plan takes back while it is on its way out?  That one is
+ * needed by nobody who stays, but those who go as well may still have the need. */
+static bool joins(const struct anneal *a, const struct plan *p, uint32_t child, uint32_t parent)
+{
+    const struct plan_change *own = plan_change_find(p, child), *back;
+    uint32_t n;
+    if (parent >= p->base_noderole)
+        return parent - p->base_noderole < p->n_noderoles &&
+               p->noderoles[parent - p->base_noderole].node > 0;
+    if (!noderole_exists(a, parent) || parent == child || a->noderoles.at[parent].node == 0 ||
+        a->noderoles.at[parent].target != TARGET_ABSENT)
+        return false;
+    back = plan_change_find(p, parent);
+    const uint32_t *parents = graph_in(&a->need, child, &n);
+    return back && (back->what & PLAN_C_TASKS) && !plan_lists(parents, n, parent) &&
+           !late_sleeps(a, parent, child) && !(own && plan_lists(own->gains, own->n_gains, parent));
+}
+
 static int check_needs(const struct anneal *a, const struct plan *p, struct err *e)
 {
-    for (uint32_t i = 0; i < p->n_needs; i++)
-        if (!noderole_exists(a, p->needs[i].child) ||
-            a->noderoles.at[p->needs[i].child].node == 0 ||
-            (a->noderoles.at[p->needs[i].child].n_tasks == 0 &&
-             a->noderoles.at[p->needs[i].child].target != TARGET_ABSENT) ||
-            p->needs[i].parent - p->base_noderole >= p->n_noderoles ||
-            p->noderoles[p->needs[i].parent - p->base_noderole].node == 0)
+    for (uint32_t i = 0; i < p->n_needs; i++) {
+        uint32_t child = p->needs[i].child;
+        if (!noderole_exists(a, child) || a->noderoles.at[child].node == 0 ||
+            (a->noderoles.at[child].n_tasks == 0 &&
+             a->noderoles.at[child].target != TARGET_ABSENT) ||
+            !joins(a, p, child, p->needs[i].parent))
             return err_set(e, ERR_INVALID, "plan: need %u joins nothing", i);
+    }
     return 0;
+}
+
+/* One that comes back is no part of what change_await() knows as new. */
+static void add_needs(struct anneal *a, const struct plan *p)
+{
+    for (uint32_t i = 0; i < p->n_needs; i++) {
+        const struct plan_need *need = &p->needs[i];
+        const struct plan_change *c = plan_change_find(p, need->child);
+        quorum_join(a, need->parent, need->child, need->like);
+        late_add(a, need->parent, need->child);
+        if (need->parent < p->base_noderole && c && c->n_losses > 0 && !(c->what & PLAN_C_REMOVE))
+            late_await(a, need->parent, need->child);
+    }
 }
 
 static int check_waits(const struct anneal *a, const struct plan *p, struct err *e)
@@ -409,10 +440,7 @@ int extend_apply(struct anneal *a, const struct event *ev, struct err *e)
     a->ops.at[ev->op].counts[TASK_PENDING] += p->n_tasks;
     change_end(a, p, past);
     free(past);
-    for (uint32_t i = 0; i < p->n_needs; i++) {
-        quorum_join(a, p->needs[i].parent, p->needs[i].child, p->needs[i].like);
-        late_add(a, p->needs[i].parent, p->needs[i].child);
-    }
+    add_needs(a, p);
     change_await(a, p);
     leave_plan(a, p, ev->op);
     for (uint32_t i = 0; i < p->n_noderoles; i++)

@@ -102,9 +102,9 @@ struct plan_span {
     const uint32_t *pools; /* refs, each once */
     uint32_t n_pools;
 };
-struct plan_need {   /* a need edge to a noderole that lives already (cluster peers) */
+struct plan_need {   /* a need edge of a noderole that lives already (cluster peers) */
     uint32_t child;  /* id */
-    uint32_t parent; /* ref */
+    uint32_t parent; /* ref: of this plan, or one that it takes back while that is on its way out */
     uint32_t like;   /* id of a parent whose quorum it joins; 0, or of one in none: of none */
 };
 struct plan_wait {   /* who goes waits until another one has completed a run */

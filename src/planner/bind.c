@@ -248,6 +248,7 @@ void bind_done(struct bind *b)
     u64map_done(&b->held);
     u64map_done(&b->refused);
     u64map_done(&b->leaving);
+    u64map_done(&b->back);
     u64map_done(&b->gained);
     u64map_done(&b->lost);
     arena_done(&b->scratch);

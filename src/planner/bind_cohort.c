@@ -130,23 +130,25 @@ static void descendants(const struct bind *b, const struct peer_child *from, uin
     vec_done(&todo);
 }
 
-/* A live noderole among `below` that a new one needs, directly or through other new ones; 0: none.
- */
-static uint32_t needs_one_of(const struct bind *b, uint32_t number, const struct u64map *below)
+/* A live noderole among `below` that one needs which is new or comes back, directly or through
+ * others like it; 0: none. */
+static uint32_t needs_one_of(struct bind *b, uint32_t member, const struct u64map *below)
 {
     VEC(uint32_t) todo = {0};
     struct u64map seen = {0};
     uint32_t hit = 0;
 
-    vec_push(&todo, number);
+    vec_push(&todo, member);
     while (todo.n && !hit) {
-        const struct bind_new *nr = &b->fresh.at[todo.at[--todo.n]];
-        for (uint32_t i = 0; i < nr->n_links && !hit; i++) {
-            uint32_t ref = b->parents.at[nr->first_link + i].ref;
+        uint32_t at = todo.at[--todo.n];
+        const struct bind_new *nr = at & PLAN_NEW ? &b->fresh.at[at & ~PLAN_NEW] : NULL;
+        struct planner_ids back = nr ? (struct planner_ids){0} : bind_back_parents(b, at);
+        for (uint32_t i = 0; i < (nr ? nr->n_links : back.n) && !hit; i++) {
+            uint32_t ref = nr ? b->parents.at[nr->first_link + i].ref : back.at[i];
             if (!(ref & PLAN_NEW))
                 hit = u64map_get(below, ref, NULL) ? ref : 0;
-            else if (u64map_put(&seen, ref, 1))
-                vec_push(&todo, ref & ~PLAN_NEW);
+            if ((ref & PLAN_NEW || u64map_get(&b->back, ref, NULL)) && u64map_put(&seen, ref, 1))
+                vec_push(&todo, ref);
         }
     }
     u64map_done(&seen);
@@ -184,31 +186,40 @@ static struct peer_child *children_of_peers(struct bind *b, uint32_t role, uint3
     return copy;
 }
 
+/* Who needs the others of the cluster needs the member as well. */
+static int member_needs(struct bind *b, uint32_t member, const struct peer_child *children,
+                        uint32_t n, const struct u64map *below)
+{
+    uint32_t hit = needs_one_of(b, member, below);
+    if (hit) {
+        (void)err_set(
+            b->err, ERR_CYCLE, "%s would become a peer that %s needs, but it needs %s itself",
+            bind_ref_text(b, member), bind_ref_text(b, children[0].id), bind_ref_text(b, hit));
+        return err_hint(b->err, "bind it where it finds what it needs elsewhere");
+    }
+    for (uint32_t k = 0; k < n; k++)
+        if (!u64map_get(&b->gained, need_key(children[k].id, member), NULL))
+            vec_push(&b->needs, ((struct plan_need){children[k].id, member, children[k].peer}));
+    return 0;
+}
+
 static int role_needs(struct bind *b, uint32_t role)
 {
-    uint32_t n = 0, hit = 0;
+    uint32_t n = 0;
     struct peer_child *children = children_of_peers(b, role, &n);
     struct u64map below = {0};
+    int r = 0;
 
     if (!n)
         return 0;
     descendants(b, children, n, &below);
-    for (uint32_t i = b->roles[role].first_new; i != BIND_NONE && !hit; i = b->fresh.at[i].next) {
-        hit = needs_one_of(b, i, &below);
-        if (hit) {
-            (void)err_set(b->err, ERR_CYCLE,
-                          "%s would become a peer that %s needs, but it needs %s itself",
-                          bind_ref_text(b, i | PLAN_NEW), bind_ref_text(b, children[0].id),
-                          bind_ref_text(b, hit));
-            (void)err_hint(b->err, "bind it where it finds what it needs elsewhere");
-        }
-        for (uint32_t k = 0; k < n && !hit; k++)
-            if (!u64map_get(&b->gained, need_key(children[k].id, i | PLAN_NEW), NULL))
-                vec_push(&b->needs,
-                         ((struct plan_need){children[k].id, i | PLAN_NEW, children[k].peer}));
-    }
+    for (uint32_t i = b->roles[role].first_new; i != BIND_NONE && r >= 0; i = b->fresh.at[i].next)
+        r = member_needs(b, i | PLAN_NEW, children, n, &below);
+    for (size_t i = 0; b->roles[role].returns && i < b->changes.n && r >= 0; i++)
+        if (b->changes.at[i].back && b->changes.at[i].role == role)
+            r = member_needs(b, b->changes.at[i].noderole, children, n, &below);
     u64map_done(&below);
-    return hit ? -ERR_CYCLE : 0;
+    return r;
 }
 
 int bind_needs(struct bind *b)
@@ -221,7 +232,8 @@ int bind_needs(struct bind *b)
             u64map_put(&b->lost, need_key(c->noderole, c->losses[k]), 1);
     }
     for (uint32_t role = 0; role < b->cat->n_roles; role++) {
-        if (b->roles[role].first_new == BIND_NONE || !(b->cat->roles[role].flags & ROLE_F_CLUSTER))
+        if ((b->roles[role].first_new == BIND_NONE && !b->roles[role].returns) ||
+            !(b->cat->roles[role].flags & ROLE_F_CLUSTER))
             continue;
         int r = role_needs(b, role);
         if (r < 0)

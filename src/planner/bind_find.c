@@ -27,6 +27,8 @@ struct planner_ids bind_instances(struct bind *b, uint32_t role, uint32_t deploy
         if (!u64map_get(&b->leaving, live.at[i], NULL))
             ids[n++] = live.at[i];
     *kept = (struct planner_ids){ids, n};
+    if (deployment == b->req->deployment && b->roles[role].returns)
+        *kept = bind_back_among(b, role, *kept);
     u64map_put(&b->instances, key, (uintptr_t)kept);
     return *kept;
 }

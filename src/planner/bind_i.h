@@ -3,6 +3,7 @@
  *   bind.c           the request: what it names, and the steps below in order
  *   bind_place.c     who is where: names held on nodes, what may stand beside what, creation
  *   bind_find.c      the noderole that answers a want; uses and peers
+ *   bind_back.c      what is wanted again while it is on its way out
  *   bind_cohort.c    circles, cohorts, the order of the plan; new needs of live noderoles
  *   bind_enough.c    of the members of a cluster, how many are enough
  *   expand.c         noderoles to tasks, order edges, spans and pools
@@ -67,6 +68,7 @@ struct bind_role {                /* what is remembered of each role of the cata
     uint32_t first_new, last_new; /* BIND_NONE */
     uint64_t data;                /* digest of its defaults */
     bool has_data;
+    bool returns; /* one of it comes back */
 };
 struct bind {
     const struct catalog *cat;
@@ -92,6 +94,7 @@ struct bind {
     struct u64map refused;                /* node, name -> ref of who conflicts with it */
     struct u64map gained, lost;           /* child, ref: a need that the request itself names */
     struct u64map leaving;                /* live noderoles that go with this very request */
+    struct u64map back;                   /* those that come back -> index into changes */
 };
 
 static inline const struct catalog_role *bind_role_of(const struct bind *b, uint32_t number)
@@ -139,6 +142,17 @@ struct planner_ids bind_instances(struct bind *b, uint32_t role, uint32_t deploy
 int bind_find_required(struct bind *b);
 void bind_find_used(struct bind *b);
 int bind_settle_parents(struct bind *b);
+
+/* --- bind_back.c --- */
+
+/* Before it is pushed to the changes. */
+void bind_back_add(struct bind *b, const struct bind_change *c);
+/* Live instances of a role in the target deployment with those that come back; in scratch. */
+struct planner_ids bind_back_among(struct bind *b, uint32_t role, struct planner_ids live);
+/* What one that comes back will need, as refs in scratch; of anybody else nothing. */
+struct planner_ids bind_back_parents(struct bind *b, uint32_t ref);
+/* Gains of those that come back: all of each cluster that they need. */
+void bind_back_settle(struct bind *b);
 
 /* --- bind_cohort.c --- */
 

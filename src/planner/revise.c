@@ -106,6 +106,8 @@ static int change_add(struct bind *b, const struct revise_change *c)
         out.user = c->user;
         out.data = bind_inputs(b, c->noderole, c->user, out.data);
         out.has_data = out.data != info.data || c->other_user;
+        if (c->back)
+            bind_back_add(b, &out);
     } else if (out.role != CATALOG_NONE) {
         int r = bind_jigs_down(b, out.role, info.node);
         if (r < 0)
@@ -133,8 +135,11 @@ static int revise_all(struct bind *b, const struct revise_request *req, struct p
         entry_link(b, i, &req->added[i]);
     for (uint32_t i = 0; i < req->n_changed && r >= 0; i++)
         r = change_add(b, &req->changed[i]);
-    if (r < 0 || (r = bind_settle_parents(b)) < 0 || (r = bind_cohorts(b)) < 0 ||
-        (r = bind_needs(b)) < 0 || (r = bind_enough(b)) < 0)
+    if (r < 0)
+        return r;
+    bind_back_settle(b);
+    if ((r = bind_settle_parents(b)) < 0 || (r = bind_cohorts(b)) < 0 || (r = bind_needs(b)) < 0 ||
+        (r = bind_enough(b)) < 0)
         return r;
     if (b->changes.n)
         qsort(b->changes.at, b->changes.n, sizeof *b->changes.at, by_noderole);

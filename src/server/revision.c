@@ -144,6 +144,8 @@ static int entry_count_in(struct making *m, const struct snapshot_change *c)
         struct revise_change *change = change_for(m, id ? id : going);
         change->back = !id;
         change->keep = change->keep && id;
+        if (!id)
+            vec_push(&m->r->back, going);
         return 0;
     }
     u64map_put(&m->added_by_key, key, m->added.n);
@@ -332,6 +334,7 @@ void revision_done(struct revision *r)
 {
     plan_free(r->plan);
     vec_done(&r->losses);
+    vec_done(&r->back);
 }
 
 /* Data of a deployment role may concern anybody. */
@@ -395,6 +398,8 @@ int revision_settle(struct revision *r, const struct server_call *c, struct err 
     data_plan_keep(r->server, r->plan); /* only now everybody sees what its digests are of */
     for (uint32_t i = 0; i < r->plan->n_noderoles && rc >= 0; i++)
         rc = wish_settle_parents(r->server, c, &by, r->plan->base_noderole + i, e);
+    for (size_t i = 0; i < r->back.n && rc >= 0; i++)
+        rc = wish_settle_parents(r->server, c, &by, r->back.at[i], e);
     for (uint32_t i = 0; i < r->plan->n_needs && rc >= 0; i++)
         rc = wish_one_more_parent(r->server, c, &by, &r->plan->needs[i], e);
     for (size_t i = 0; i < r->losses.n && rc >= 0; i++)

@@ -25,6 +25,7 @@ struct revision {
     struct snapshot_changes diff;
     struct plan *plan;
     VEC(struct revision_loss) losses;
+    VEC(uint32_t) back; /* noderoles that were on their way out */
 };
 /* renew: what stays is brought to this catalog too.  ERR_REFUSED, ERR_CONFLICT and what
  * planner_revise() says; nothing to undo. */

@@ -15,7 +15,7 @@ roles:
     actions:
       converge: [{name: serve, params: {script: 'echo "serve \$ANNEAL_NODE" >>$work/ran'}}]
       stop: [{name: stop, params: {script: 'echo "stop \$ANNEAL_NODE" >>$work/ran'}}]
-      remove: [{name: clear, params: {script: 'echo "clear \$ANNEAL_NODE" >>$work/ran'}}]
+      remove: [{name: clear, params: {script: 'echo "clear \$ANNEAL_NODE" >>$work/ran; test ! -e $work/stuck'}}]
   - name: balancer
     jig: shell
     requires: [app]
@@ -107,6 +107,39 @@ is "$(ran)" "" "and untouched"
 rm "$work/broken"
 out=$(anneal operation retry "$op" --wait 2>&1); ok $? "retried" "$out"
 is "$(sort "$work/ran" | head -n 2 | paste -sd';') $(tail -n 2 "$work/ran" | paste -sd';')" "clear a3.t;point b1.t a1.t stop a3.t;clear a3.t" "it goes after both balancers have let go of it"
+# --- bound back while it goes, it is gained as a new one is
+release() { exec 9<>"$work/hold"; rm "$work/hold"; printf 'go\ngo\n' >&9; exec 9>&-; } # both balancers
+told() { grep "^point $1 " "$work/ran" | tail -n 1; }
+needs() { anneal noderole list -o json | jq -r --arg node "$1" '.items as $all | $all[] | select(.role == "balancer" and .node == $node).parents[] as $id | $all[] | select(.id == $id and .role == "app").node' | sort | paste -sd,; }
+going() { # what the balancers are being told of: app@a3.t goes
+    mkfifo "$work/hold"
+    asked deployment unbind shop app=a3.t
+    until_true 20 runs b1.t && until_true 20 runs b2.t; ok $? "app@a3.t is on its way out"
+}
+is_back() { # HOW
+    is "$(ends)" succeeded "$1"
+    is "$(states app)" "a1.t ACTIVE, a3.t ACTIVE, a4.t ACTIVE" "$1: the member serves"
+    is "$(told b1.t);$(told b2.t)" "point b1.t a1.t,a3.t,a4.t;point b2.t a1.t,a3.t,a4.t" "$1: those who used it do again"
+    is "$(needs b1.t)" "a1.t,a3.t,a4.t" "$1: and need it"
+}
+out=$(anneal deployment bind shop app=a3.t,a4.t --wait 2>&1); ok $? "three members" "$out"
+going
+asked deployment bind shop app=a3.t
+release
+is_back "bound back at once"
+going
+anneal -q deployment propose shop
+anneal -q deployment edit shop --bind app=a3.t
+has "$(anneal deployment diff shop 2>&1)" "balancer@b1.t" "the proposal tells whom it touches"
+asked deployment commit shop
+release
+is_back "bound back by a commit"
+touch "$work/stuck"
+asked deployment unbind shop app=a3.t
+is "$(ends) $(states app)" "failed a1.t ACTIVE, a3.t ERROR, a4.t ACTIVE" "a removal fails"
+rm "$work/stuck"
+asked deployment bind shop app=a3.t
+is_back "bound back from there"
 anneal admin check >/dev/null; ok $? "the engine is sound"
 stop; out=$("$bin/anneald" --verify --data-dir "$work/data" 2>&1); ok $? "all of that can be replayed" "$out"
 done_testing

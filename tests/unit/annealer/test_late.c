@@ -3,6 +3,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rig.h"
 
+#include "changes.h"
+
 /* Adds noderoles under an operation of their own; `child` needs the first of them. */
 static void join(struct rig *r, uint32_t op, const char *peers, const char *child)
 {
@@ -196,6 +198,79 @@ static void circles_are_refused(void)
     rig_done(&r);
 }
 
+/* The plan takes `name` back while it goes; `child` needs it from then on. */
+static int take_back(struct rig *r, uint32_t op, const char *name, const char *child)
+{
+    struct plan *p = plan_of_changes(r);
+    tasks(p, change(r, p, name, PLAN_C_TASKS), 1);
+    p->needs = arena_new(&p->mem, struct plan_need, 1);
+    p->needs[0] = (struct plan_need){rig_nr(r, child).id, rig_nr(r, name).id, rig_nr(r, "old").id};
+    p->n_needs = 1;
+    return apply(r, p, op);
+}
+
+/* `peer` goes, and `child` is told. */
+static void let_go(struct rig *r, uint32_t op)
+{
+    struct plan *p = plan_of_changes(r);
+    uint32_t peer = rig_nr(r, "peer").id;
+    tasks(p, change(r, p, "peer", PLAN_C_REMOVE), 1);
+    struct plan_change *c = change(r, p, "child", PLAN_C_PARENTS);
+    c->losses = one(p, peer);
+    c->n_losses = 1;
+    is_int(apply(r, p, op), 0, "a peer goes");
+}
+
+static void one_that_comes_back(void)
+{
+    struct rig r;
+    rig_init(&r, 4);
+    rig_plan(&r, RIG_OP, "old@1 peer@2 child@3<old,peer&1");
+    rig_all_ok(&r, "old peer child");
+    is_int(take_back(&r, 3, "peer", "child"), -ERR_INVALID, "who stays is not gained");
+    let_go(&r, 4);
+    is_text(rig_states(&r, "peer child"), "REMOVING STALE", "its child runs without it");
+    is_int(take_back(&r, 5, "peer", "child"), 0, "it is taken back, and needed");
+    is_text(rig_states(&r, "child"), "STALE", "the need sleeps");
+    restart(&r);
+    rig_all_ok(&r, "child peer");
+    is_text(rig_states(&r, "peer child"), "ACTIVE STALE", "it is woken as that of a new one");
+    rig_ok(&r, "child");
+    is_text(rig_states(&r, "old peer child"), "ACTIVE ACTIVE ACTIVE", "and all is well");
+    struct quorum_view q = {0};
+    (void)anneal_quorum(r.a, rig_nr(&r, "child").id, rig_nr(&r, "peer").id, &q);
+    is_int(q.members, 2, "it is of the quorum again");
+    rig_done(&r);
+}
+
+/* Another member goes by the plan that takes the one back: the child sees both changes at once. */
+static void one_back_for_another(void)
+{
+    struct rig r;
+    rig_init(&r, 4);
+    rig_plan(&r, RIG_OP, "old@1 peer@2 child@3<old,peer");
+    rig_all_ok(&r, "old peer child");
+    let_go(&r, 3);
+    struct plan *p = plan_of_changes(&r);
+    uint32_t old = rig_nr(&r, "old").id, peer = rig_nr(&r, "peer").id;
+    tasks(p, change(&r, p, "old", PLAN_C_REMOVE), 1);
+    tasks(p, change(&r, p, "peer", PLAN_C_TASKS), 1);
+    struct plan_change *c = change(&r, p, "child", PLAN_C_PARENTS);
+    c->losses = one(p, old);
+    c->n_losses = 1;
+    p->needs = arena_new(&p->mem, struct plan_need, 1);
+    p->needs[0] = (struct plan_need){c->noderole, peer, 0};
+    p->n_needs = 1;
+    is_int(apply(&r, p, 4), 0, "one comes back as the other goes");
+    rig_ok(&r, "child");
+    is_text(rig_started(&r), "", "the child does not run before it serves");
+    rig_ok(&r, "peer");
+    is_text(rig_started(&r), "child", "then once");
+    rig_ok(&r, "child");
+    is_text(rig_started(&r), "old", "and the other goes");
+    rig_done(&r);
+}
+
 int main(void)
 {
     joins_the_operation_of_its_cause();
@@ -207,5 +282,7 @@ int main(void)
     counts_at_once();
     taken_back_from_the_queue();
     circles_are_refused();
+    one_that_comes_back();
+    one_back_for_another();
     return tap_done();
 }

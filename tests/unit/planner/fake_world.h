@@ -45,7 +45,7 @@ struct fake_world {
     VEC(const char *) pools;
     VEC(uint32_t) sizes; /* of pools */
     VEC(uint64_t) defs;
-    VEC(uint32_t) on_node, instances, children; /* last answers */
+    VEC(uint32_t) on_node, instances, children, parents; /* last answers */
     uint32_t after[8];
     uint32_t n_spans;
 };
@@ -125,6 +125,25 @@ static struct planner_ids fake_children(void *ctx, uint32_t id)
     return (struct planner_ids){w->children.at, (uint32_t)w->children.n};
 }
 
+static struct planner_ids fake_parents(void *ctx, uint32_t id)
+{
+    struct fake_world *w = ctx;
+    const struct fake_noderole *n = &w->noderoles.at[id - 1];
+    vec_clear(&w->parents);
+    for (size_t i = 0; i < n->parents.n; i++)
+        vec_push(&w->parents, n->parents.at[i]);
+    return (struct planner_ids){w->parents.at, (uint32_t)w->parents.n};
+}
+
+static bool fake_enough(void *ctx, uint32_t id, uint32_t parent, struct planner_enough *ret)
+{
+    (void)ctx;
+    (void)id;
+    (void)parent;
+    (void)ret;
+    return false;
+}
+
 static bool fake_task(void *ctx, uint32_t id, uint32_t position, struct planner_task *ret)
 {
     struct fake_world *w = ctx;
@@ -186,6 +205,8 @@ static void fake_init(struct fake_world *w, const struct catalog *c, uint32_t no
         .on_node = fake_on_node,
         .instances = fake_instances,
         .children = fake_children,
+        .parents = fake_parents,
+        .enough = fake_enough,
         .task = fake_task,
         .jig = fake_jig,
         .pool = fake_pool,
@@ -214,6 +235,7 @@ static void fake_done(struct fake_world *w)
     vec_done(&w->on_node);
     vec_done(&w->instances);
     vec_done(&w->children);
+    vec_done(&w->parents);
     arena_done(&w->mem);
 }
 
@@ -256,7 +278,7 @@ __attribute__((unused)) static void fake_apply(struct fake_world *w, struct plan
         struct fake_noderole *n = &w->noderoles.at[c->noderole - 1];
         n->data = c->what & PLAN_C_DATA ? c->data : n->data;
         n->lens = c->what & PLAN_C_LENS ? c->lens : n->lens;
-        n->removed |= c->what & PLAN_C_REMOVE;
+        n->removed = c->what & PLAN_C_REMOVE || (n->removed && !(c->what & PLAN_C_TASKS));
         for (uint32_t k = 0; k < c->n_defs; k++)
             w->tasks.at[n->first_task - 1 + k].def = c->defs[k];
         if (c->what & (PLAN_C_TASKS | PLAN_C_REMOVE)) {

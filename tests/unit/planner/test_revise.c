@@ -344,11 +344,130 @@ static void peers_and_changes(void)
     catalog_unref(c);
 }
 
+/* --- members that come back --- */
+
+enum { STORE1 = 1, STORE2, WEB, PROXY };
+
+struct cluster {
+    struct catalog *c;
+    struct fake_world w;
+    struct plan *p;
+    struct err e;
+};
+
+/* Two members on n1 and n2; on n3 who needs them, on n4 who needs that. */
+static void cluster_init(struct cluster *d)
+{
+    struct bind_item items[] = {{str_of("store"), 1, NULL},
+                                {str_of("store"), 2, NULL},
+                                {str_of("web"), 3, NULL},
+                                {str_of("proxy"), 4, NULL}};
+    struct bind_request bind = {.deployment = 1, .items = items, .n_items = 4};
+    *d = (struct cluster){0};
+    d->c = fake_catalog("barclamp: t\nroles: [{name: store, flags: [cluster]}, "
+                        "{name: web, requires: [store]}, {name: proxy, requires: [web]}]\n");
+    fake_init(&d->w, d->c, 6);
+    ok(!planner_bind(d->c, &d->w.face, &bind, &d->p, NULL, &d->e),
+       "two members and who needs them");
+    fake_apply(&d->w, d->p);
+    plan_free(d->p);
+    d->p = NULL;
+}
+
+static void cluster_done(struct cluster *d)
+{
+    plan_free(d->p);
+    fake_done(&d->w);
+    catalog_unref(d->c);
+}
+
+static int cluster_revise(struct cluster *d, const struct revise_entry *added, uint32_t n_added,
+                          const struct revise_change *changed, uint32_t n_changed)
+{
+    struct revise_request req = {1, added, n_added, changed, n_changed};
+    plan_free(d->p);
+    d->p = NULL;
+    return planner_revise(d->c, &d->w.face, &req, &d->p, &d->e);
+}
+
+/* The second member is on its way out, and who needed it has lost it. */
+static void second_goes(struct cluster *d)
+{
+    const uint32_t second[] = {STORE2};
+    const struct revise_change out[] = {{.noderole = STORE2, .removed = true},
+                                        {.noderole = WEB, .losses = second, .n_losses = 1}};
+    is_int(cluster_revise(d, NULL, 0, out, 2), 0, "a member goes");
+    fake_apply(&d->w, d->p);
+}
+
+static void member_comes_back(void)
+{
+    struct cluster d;
+    const uint32_t first[] = {STORE1}, second[] = {STORE2}, web[] = {WEB};
+    cluster_init(&d);
+    second_goes(&d);
+    struct revise_change back[] = {{.noderole = STORE2, .back = true}, {.noderole = WEB}};
+    is_int(cluster_revise(&d, NULL, 0, back, 1), 0, "it comes back");
+    ok(d.p->n_needs == 1 && d.p->needs[0].child == WEB && d.p->needs[0].parent == STORE2 &&
+           d.p->needs[0].like == STORE1,
+       "who needs its peer needs it again, beside that");
+    back[1].gains = second;
+    back[1].n_gains = 1;
+    ok(!cluster_revise(&d, NULL, 0, back, 2) && d.p->n_needs == 0 && d.p->changes[1].n_gains == 1,
+       "once, if the request says so itself");
+    back[1] = (struct revise_change){.noderole = WEB, .losses = first, .n_losses = 1};
+    ok(!cluster_revise(&d, NULL, 0, back, 2) && d.p->n_needs == 0,
+       "not at all by who needs the cluster no more");
+    struct revise_entry more[] = {{str_of("web"), 5, NULL, first, 1},
+                                  {str_of("store"), 6, NULL, NULL, 0}};
+    ok(!cluster_revise(&d, more, 2, back, 1) && d.p->n_needs == 2,
+       "it and a new member are gained together");
+    ok(d.p->n_noderoles == 2 && d.p->noderoles[1].n_parents == 3,
+       "and who is new needs all three of them");
+    back[0].gains = web;
+    back[0].n_gains = 1;
+    is_int(cluster_revise(&d, NULL, 0, back, 1), -ERR_CYCLE, "a circle is refused");
+    has_text(d.e.text, "store@n2 would become a peer that web@n3 needs, but it needs web@n3",
+             "and named");
+    cluster_done(&d);
+}
+
+static void child_comes_back(void)
+{
+    struct cluster d;
+    const uint32_t second[] = {STORE2};
+    cluster_init(&d);
+    const struct revise_change out[] = {{.noderole = WEB, .removed = true},
+                                        {.noderole = PROXY, .removed = true}};
+    is_int(cluster_revise(&d, NULL, 0, out, 2), 0, "who needs the members goes");
+    fake_apply(&d.w, d.p);
+    struct revise_entry more = {str_of("store"), 5, NULL, NULL, 0};
+    struct revise_change back[] = {{.noderole = WEB, .back = true},
+                                   {.noderole = STORE2, .removed = true}};
+    ok(!cluster_revise(&d, &more, 1, back, 1) && d.p->changes[0].n_gains == 1 &&
+           d.p->changes[0].gains[0] == (PLAN_NEW | 0),
+       "and comes back with a new member: it gains that");
+    ok(d.p->n_needs == 0 && d.p->changes[0].n_losses == 0, "once, and keeps those that it has");
+    back[0].losses = second;
+    back[0].n_losses = 1;
+    ok(!cluster_revise(&d, NULL, 0, back, 2) && d.p->changes[1].n_losses == 1,
+       "it does not keep one that goes");
+    is_int(cluster_revise(&d, NULL, 0, &back[1], 1), 0, "that one goes first");
+    fake_apply(&d.w, d.p);
+    back[1] = (struct revise_change){.noderole = STORE2, .back = true};
+    ok(!cluster_revise(&d, NULL, 0, back, 2) && d.p->changes[1].n_losses == 0 &&
+           d.p->changes[1].n_gains == 0 && d.p->n_needs == 0,
+       "both come back: they never lost each other");
+    cluster_done(&d);
+}
+
 int main(void)
 {
     nothing_changed();
     peers_and_changes();
     back_beside_another();
+    member_comes_back();
+    child_comes_back();
     data_changed();
     other_generation();
     other_strategy();
