@@ -73,6 +73,7 @@ struct quorum_view { /* parents of which some are enough */
     uint32_t members; /* whose need counts */
     uint32_t enough;  /* of them */
     uint32_t serving; /* in service */
+    uint32_t complete;
 };
 struct node_view {
     uint32_t id, slots, used, errors, noderoles;

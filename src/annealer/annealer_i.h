@@ -561,6 +561,7 @@ void quorum_tell(struct anneal *a, uint32_t noderole); /* what it is may have ch
 bool quorum_serves(const struct anneal *a, uint32_t quorum);
 bool quorum_comes(const struct anneal *a, uint32_t member);        /* is it on its way? */
 bool quorum_lacks(const struct anneal *a, uint32_t quorum);        /* are too few of it complete? */
+bool quorum_will_do(const struct anneal *a, uint32_t quorum);      /* with those on their way? */
 uint32_t quorum_awaits(const struct anneal *a, uint32_t noderole); /* that shut without lacking */
 /* Can those that are left not be enough?  one_failed: because of a failure, it may be among others
  */

@@ -67,14 +67,43 @@ static void why_bound(const struct anneal *a, uint32_t id, struct list *l)
             say(l, WHY_SUCCESSOR, ROWS_NODEROLE, a->bonds.at[i].parent, 0);
 }
 
-/* Of a quorum that lacks members, those that could be one; else those on their way. */
+static bool holds_back(const struct anneal *a, uint32_t parent, uint32_t child)
+{
+    const struct noderole *p = &a->noderoles.at[parent];
+    return gate_holds(p) || (p->target == TARGET_STOPPED && gate_between(a, parent, child));
+}
+
+/* Of a quorum those on their way, if they will do.  Else those that are not complete; but while too
+ * few are in service, whoever is in service is not the one that is missed. */
 static bool stands_before(const struct anneal *a, uint32_t parent, uint32_t child)
 {
     const struct noderole *p = &a->noderoles.at[parent];
     uint32_t q = quorum_of(a, parent, child);
-    if (q && !quorum_lacks(a, q))
-        return quorum_comes(a, parent);
-    return gate_holds(p) || (p->target == TARGET_STOPPED && gate_between(a, parent, child));
+    if (!q)
+        return holds_back(a, parent, child);
+    if (!quorum_serves(a, q) && noderole_in_service(p->state, p->target))
+        return false;
+    return quorum_will_do(a, q) ? quorum_comes(a, parent) : holds_back(a, parent, child);
+}
+
+/* Whatever a quorum lacks, if nobody stands before it that could be the one. */
+static bool lacks_any(const struct anneal *a, uint32_t parent, uint32_t child)
+{
+    uint32_t q = quorum_of(a, parent, child);
+    return q && quorum_lacks(a, q) && holds_back(a, parent, child);
+}
+
+/* Those that shut the gate of a noderole that is to stay. */
+static void why_shut(const struct anneal *a, uint32_t id, struct list *l)
+{
+    bool (*const ways[])(const struct anneal *, uint32_t, uint32_t) = {stands_before, lacks_any};
+    uint32_t n;
+    const uint32_t *parents = gate_waits_for(a, id, &n);
+    size_t before = l->n;
+    for (int way = 0; way < 2 && l->n == before; way++)
+        for (uint32_t i = 0; i < n; i++)
+            if (ways[way](a, parents[i], id))
+                say(l, WHY_PARENT, ROWS_NODEROLE, parents[i], a->noderoles.at[parents[i]].state);
 }
 
 static void why_pending(const struct anneal *a, uint32_t t, struct list *l)
@@ -90,13 +119,14 @@ static void why_pending(const struct anneal *a, uint32_t t, struct list *l)
     why_waits(a, t, l);
     if (!gate_shuts(a, t))
         return;
-    bool goes = a->noderoles.at[a->tasks[t].noderole].target == TARGET_ABSENT;
-    why_bound(a, a->tasks[t].noderole, l);
-    const uint32_t *others = gate_waits_for(a, a->tasks[t].noderole, &n);
-    for (uint32_t i = 0; i < n; i++)
-        if (goes || stands_before(a, others[i], a->tasks[t].noderole))
-            say(l, goes ? WHY_NEEDED : WHY_PARENT, ROWS_NODEROLE, others[i],
-                a->noderoles.at[others[i]].state);
+    uint32_t id = a->tasks[t].noderole;
+    bool goes = a->noderoles.at[id].target == TARGET_ABSENT;
+    why_bound(a, id, l);
+    const uint32_t *children = goes ? gate_waits_for(a, id, &n) : NULL;
+    for (uint32_t i = 0; goes && i < n; i++)
+        say(l, WHY_NEEDED, ROWS_NODEROLE, children[i], a->noderoles.at[children[i]].state);
+    if (!goes)
+        why_shut(a, id, l);
 }
 
 static enum why_rule why_held(const struct op *o)

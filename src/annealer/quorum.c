@@ -235,6 +235,12 @@ bool quorum_lacks(const struct anneal *a, uint32_t q)
     return a->quorums.at[q].count.complete < enough(&a->quorums.at[q]);
 }
 
+bool quorum_will_do(const struct anneal *a, uint32_t q)
+{
+    const struct quorum_count *c = &a->quorums.at[q].count;
+    return c->complete + c->coming >= enough(&a->quorums.at[q]);
+}
+
 /* Have so many members failed, or were cancelled, that the others are not enough?  Told by their
  * own counters: a failure travels before stands are told. */
 bool quorum_hopeless(const struct anneal *a, uint32_t child, bool one_failed)
@@ -472,7 +478,8 @@ bool anneal_quorum(const struct anneal *a, uint32_t child, uint32_t parent, stru
                               .first = of->members.at[0],
                               .members = of->count.linked,
                               .enough = enough(of),
-                              .serving = of->count.serving};
+                              .serving = of->count.serving,
+                              .complete = of->count.complete};
     return true;
 }
 

@@ -106,7 +106,8 @@ static const char *command(const struct why_answer *w, const char *verb, uint32_
     return arena_printf(w->mem, "anneal %s %u", verb, id);
 }
 
-/* One of a cluster of which some are enough is told with how many there are of it. */
+/* One of a cluster of which some are enough is told with how many there are of it: in service, or,
+ * where these are enough, complete, which one in service that runs is not. */
 static const char *parent_words(const struct why_answer *w, uint32_t id)
 {
     const struct server *s = w->server;
@@ -117,9 +118,14 @@ static const char *parent_words(const struct why_answer *w, uint32_t id)
     const char *state = noderole_state_name(v.state);
     if (!anneal_quorum(s->engine, w->child, id, &q))
         return arena_printf(w->mem, "needs %s, which is %s", name, state);
-    if (q.serving >= q.enough)
+    if (q.complete >= q.enough)
         return arena_printf(w->mem, "has enough of %s, and waits for %s, which is on its way (%s)",
                             view_role_name(s, id), name, state);
+    if (q.serving >= q.enough || noderole_in_service(v.state, v.target))
+        return arena_printf(w->mem,
+                            "waits for %u of %u members of %s to be complete, %u %s: %s is %s",
+                            q.enough, q.members, view_role_name(s, id), q.complete,
+                            q.complete == 1 ? "is" : "are", name, state);
     return arena_printf(w->mem, "needs %u of %u members of %s in service, %u %s: %s is %s",
                         q.enough, q.members, view_role_name(s, id), q.serving,
                         q.serving == 1 ? "is" : "are", name, state);

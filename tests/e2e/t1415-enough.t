@@ -99,6 +99,34 @@ alive r2.t
 alive r3.t
 until_true 20 are replica "ACTIVE ACTIVE ACTIVE"; ok $? "back" "$(states replica)"
 
+# --- who is missed, and who is not
+id() { anneal noderole list --role "$1" --node "$2" -o json | jq '.items[0].id'; }
+lacks() { case $1 in *"$2"*) ok 1 "$3" "\"$2\" in: $1" ;; *) ok 0 "$3" ;; esac; }
+touch "$work/broken-r3.t"
+out=$(anneal noderole rerun "$(id replica r3.t)" --wait 2>&1); is $? 11 "one of three fails"
+anneal -q node set r2.t --unavailable
+out=$(anneal noderole rerun "$(id replica r2.t)" 2>&1); ok $? "another is to run, and cannot" "$out"
+anneal -q deployment propose shop
+anneal -q deployment edit shop --set "web@w1.t:title=third"
+out=$(anneal deployment commit shop 2>&1); ok $? "a change is committed to who needs two of them" "$out"
+is "$(states replica) $(states web)" "ACTIVE STALE ERROR STALE ACTIVE" "all that serve go on"
+out=$(anneal why web@w1.t 2>&1)
+has "$out" "waits for 2 of 3 members of replica to be complete, 1 is: replica@r2.t is STALE" "why says that it waits for the one that is to run"
+has "$out" "anneal node set r2.t --available" "and what helps that"
+lacks "$out" "replica@r3.t" "and nothing of the one that failed, which it can do without"
+dead r1.t
+is "$(states web)" "BLOCKED BLOCKED" "one more is dead"
+out=$(anneal why "task/$(anneal task list --node w1.t -o json | jq '[.items[] | select(.name == "serve")] | max_by(.id).id')" 2>&1)
+has "$out" "needs 2 of 3 members of replica in service, 1 is: replica@r1.t" "why names the dead one"
+has "$out" "in service, 1 is: replica@r3.t is ERROR" "and the one that failed"
+has "$out" "anneal noderole retry $(id replica r3.t)" "with what helps it"
+lacks "$out" "replica@r2.t" "but not the one that serves"
+rm "$work/broken-r3.t"
+alive r1.t
+anneal -q node set r2.t --available
+out=$(anneal noderole retry "$(id replica r3.t)" --wait 2>&1); ok $? "all is put right" "$out"
+until_true 20 are web "ACTIVE ACTIVE"; ok $? "and serves" "$(states web)"
+
 site '{role: replica, min: 4}'
 out=$(anneal deployment bind shop web=w3.t 2>&1); is $? 6 "more than there are is refused"
 has "$out" "web@w3.t requires 4 of replica, and there are 3" "with numbers"

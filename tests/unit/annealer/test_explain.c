@@ -315,6 +315,49 @@ static void stopped_rollout(struct seen *seen)
     rig_done(&r);
 }
 
+/* Of a cluster of which some are enough, those that can be the ones that are missed. */
+static void enough(struct seen *seen)
+{
+    struct rig r;
+    struct quorum_view q = {0};
+    rig_init(&r, 5);
+    rig_plan(&r, RIG_OP, "a@1 b@2 c@3 d@4 web@5<a,b,c,d&2");
+    rig_fail(&r, "a");
+    rig_fail(&r, "b");
+    is_text(task_why(&r, seen, "web"),
+            "parent-not-in-service noderole 3, parent-not-in-service noderole 4",
+            "those on their way, if they will do");
+    rig_fail(&r, "c");
+    is_text(task_why(&r, seen, "web"),
+            "parent-not-in-service noderole 1, parent-not-in-service noderole 2, "
+            "parent-not-in-service noderole 3, parent-not-in-service noderole 4",
+            "else all that are not complete");
+    rig_data(&r, "a", 5);
+    rig_data(&r, "b", 5);
+    rig_all_ok(&r, "a b d web");
+    rig_data(&r, "a", 6);
+    rig_fail(&r, "a");
+    rig_data(&r, "b", 6);
+    rig_data(&r, "web", 6);
+    is_text(rig_states(&r, "a b c d web"), "ERROR STALE ERROR ACTIVE STALE", "two are in service");
+    is_text(task_why(&r, seen, "web"), "parent-not-in-service noderole 2",
+            "a refresh waits for the one that runs, not for those that failed");
+    (void)anneal_quorum(r.a, rig_nr(&r, "web").id, rig_nr(&r, "b").id, &q);
+    ok(q.enough == 2 && q.serving == 2 && q.complete == 1, "it serves and is not complete");
+    rig_data(&r, "d", 6);
+    rig_fail(&r, "d");
+    is_text(rig_states(&r, "a b c d web"), "ERROR STALE ERROR ERROR BLOCKED", "one is in service");
+    is_text(task_why(&r, seen, "web"),
+            "parent-not-in-service noderole 1, parent-not-in-service noderole 3, "
+            "parent-not-in-service noderole 4",
+            "and is not one of those that are missed");
+    is_text(noderole_why(&r, seen, "web"),
+            "parent-not-in-service noderole 1, parent-not-in-service noderole 3, "
+            "parent-not-in-service noderole 4",
+            "of its noderole the same");
+    rig_done(&r);
+}
+
 static void nothing_there(void)
 {
     struct rig r;
@@ -346,6 +389,7 @@ int main(void)
     leaving(&seen);
     joins_and_groups(&seen);
     stopped_rollout(&seen);
+    enough(&seen);
     nothing_there();
     for (int i = 0; i < WHY_RULE_COUNT; i++)
         ok(seen.rule[i], "%s was told", why_rule_name((enum why_rule)i));
