@@ -24,6 +24,7 @@ struct work_cell { /* a role on a node */
     uint32_t noderole; /* that lives; 0: none */
     uint8_t target;    /* enum target that it has, then that it is to have */
     uint16_t done;     /* phases that it has been through */
+    uint16_t asked;    /* of what is missing: phases that the operation is about by itself */
     bool missing;      /* it stays, and was never made */
 };
 struct work_node {
@@ -60,6 +61,9 @@ struct cluster_work {
     struct phase_deps *deps;
     struct phase_work work;
     struct phase_graph *graph;
+    /* cluster_missing.c: the operation that was looked up last, and what it wanted */
+    uint32_t then_operation;
+    bool then_differs;
 };
 /* What the cluster is, by the catalog it was made with, and the catalog for what it shall be. */
 int cluster_work_begin(struct cluster_work *w, struct server *s, struct arena *mem,
@@ -96,6 +100,9 @@ struct value *cluster_missing_names(const struct server *s, struct arena *mem,
 /* When it is known what lives: what stays and was never made is found, and is finished by this
  * operation, or refuses it.  ERR_CONFLICT names it. */
 int cluster_missing(struct cluster_work *w, struct err *e);
+/* Does what is wanted of the cluster differ from what was when this one, which was never made, was
+ * last worked on?  Then its configuration is another one, too. */
+bool cluster_missing_outdated(struct cluster_work *w, uint32_t noderole);
 /* Is the machine of a node that stays still to be made? */
 bool cluster_machine_missing(const struct cluster_work *w, const struct cluster_node *n);
 /* Of a cluster that was to be deleted and is still there nothing is to be had but its end. */

@@ -184,6 +184,62 @@ static int refuse(struct cluster_work *w, const struct found *f, struct err *e)
                     retry, name);
 }
 
+static bool node_differs(const struct cluster_look *x, const struct cluster_node *a,
+                         const struct cluster_look *y, const struct cluster_node *b)
+{
+    uintptr_t at;
+    if (a->id != b->id || a->roles.n != b->roles.n)
+        return true;
+    for (size_t i = 0; i < a->roles.n; i++)
+        if (!strmap_get(&y->role_by_name, x->roles.at[a->roles.at[i]].name, &at) ||
+            !cluster_node_has(b, (uint32_t)at))
+            return true;
+    return false;
+}
+
+/* All that tasks are told of a cluster comes from these; addresses come by themselves. */
+static bool wants_differ(const struct cluster_look *x, const struct cluster_look *y)
+{
+    bool differ = x->nodes.n != y->nodes.n ||
+                  !value_equal(value_get(x->spec, "config"), value_get(y->spec, "config"));
+    for (size_t i = 0; i < x->nodes.n && !differ; i++)
+        differ = node_differs(x, &x->nodes.at[i], y, &y->nodes.at[i]);
+    return differ;
+}
+
+/* The revision that an operation made; NULL: it made none, or nobody knows it any more. */
+static const struct snapshot *revision_of(const struct server *s, uint32_t deployment, uint32_t op)
+{
+    for (uint32_t id = desire_end(s->desire); id-- > 1;) {
+        const struct snapshot *p = desire_snapshot(s->desire, id);
+        if (p && p->deployment == deployment && p->operation == op && p->root)
+            return p;
+    }
+    return NULL;
+}
+
+bool cluster_missing_outdated(struct cluster_work *w, uint32_t noderole)
+{
+    struct noderole_view nr;
+    struct cluster_look then;
+    struct err e;
+    if (!anneal_noderole(w->server->engine, noderole, &nr))
+        return true;
+    if (w->then_operation == nr.operation)
+        return w->then_differs;
+    /* Whatever changed what is wanted has taken up all that was missing, so that what was done
+     * of it by then was done, or found to be done, with what its last operation wanted. */
+    const struct snapshot *p = revision_of(w->server, w->was.deployment, nr.operation);
+    w->then_operation = nr.operation;
+    w->then_differs = true;
+    if (!p)
+        return true;
+    if (cluster_look(&then, w->server, w->mem, w->was.catalog, w->was.deployment, p->root, &e) >= 0)
+        w->then_differs = wants_differ(&then, &w->now);
+    cluster_look_done(&then);
+    return w->then_differs;
+}
+
 /* As if they were new: what was done of them already is found later (cells_settle()). */
 static void missing_fill(struct cluster_work *w)
 {
@@ -193,10 +249,11 @@ static void missing_fill(struct cluster_work *w)
             w->work.machine[i] |= machine_lacks(w->server, n->machine, &n->clears) &
                                   w->phase_nodes[i].machine;
         for (size_t k = 0; k < n->cells.n; k++) {
-            const struct work_cell *c = &n->cells.at[k];
+            struct work_cell *c = &n->cells.at[k];
             uint32_t at = w->work.first[i] + (uint32_t)k;
             if (!c->missing)
                 continue;
+            c->asked = w->work.cells[at] & PHASE_F_SERVICE & (uint16_t)~w->work.pulled[at];
             w->work.cells[at] = CLUSTER_UP & w->services[c->role].actions;
             w->work.pulled[at] = 0;
         }

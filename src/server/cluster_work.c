@@ -387,6 +387,8 @@ static void cells_settle(struct cluster_work *w)
             uint32_t at = w->work.first[i] + (uint32_t)k;
             uint16_t *cell = &w->work.cells[at], has = w->services[c->role].actions;
             c->done = w->nodes.at[i].clears ? 0 : phases_done(w, c); /* on another machine */
+            if (c->missing && cluster_missing_outdated(w, c->noderole))
+                c->done &= (uint16_t)~PHASE_F_CONFIGURE;
             if (w->work.pulled[at] == (*cell & PHASE_F_SERVICE) &&
                 w->work.pulled[at] == PHASE_F_START && serves(w->server, c->noderole))
                 *cell = w->work.pulled[at] = 0;
@@ -402,7 +404,7 @@ static void cells_settle(struct cluster_work *w)
                 continue;
             uint16_t whole = (c->target == TARGET_STOPPED ? CLUSTER_DOWN : CLUSTER_UP) & has;
             if (c->missing)
-                *cell = (uint16_t)(whole & ~c->done & ~PHASE_F_STOP);
+                *cell = (uint16_t)(whole & (~c->done | c->asked) & ~PHASE_F_STOP);
             else if (c->noderole)
                 *cell |= (uint16_t)(whole & ~c->done & ~PHASE_F_STOP);
             if (c->target == TARGET_STOPPED && verb != CLUSTER_STOP && !(c->done & PHASE_F_STOP))

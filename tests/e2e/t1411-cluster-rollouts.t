@@ -114,5 +114,13 @@ for n in 1009 1010; do touch "$scratch/fail/shop-$n.shop.example-web-start"; don
 : >"$scratch/log"
 out=$(anneal cluster expand shop --by 4 --wait 2>&1); is $? 11 "new ones are no roll-out"
 is "$(web ERROR) $(web ACTIVE)" "2 9" "who comes up serves, whoever fails beside it"
+
+# --- what is missing is finished with what is asked for
+phase() { awk '$3 == "web" && $4 == "'"$1"'"' "$scratch/log" | grep -c .; }
+is "$(state)" incomplete "two of them never started"
+: >"$scratch/log"
+out=$(anneal cluster configure shop --set web.threads=21 --wait 2>&1); ok $? "configured" "$out"
+is "$(phase configure) $(phase start)" "11 2" "all eleven get the new configuration, and the two that had the old one are started with it"
+is "$(state)" active "then all of it is there"
 anneal admin check >/dev/null; ok $? "the engine is sound"
 done_testing

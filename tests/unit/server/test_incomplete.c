@@ -32,6 +32,13 @@
     "    jig: test\n"                                                                              \
     "    actions: {install: [{name: put-log, params: {}}], remove: [{name: drop-log, params: "     \
     "{}}]}\n"                                                                                      \
+    "  - name: app\n"                                                                              \
+    "    jig: test\n"                                                                              \
+    "    actions:\n"                                                                               \
+    "      install: [{name: put-app, params: {}}]\n"                                               \
+    "      configure: [{name: set-app, params: {}}]\n"                                             \
+    "      start: [{name: up-app, params: {}}]\n"                                                  \
+    "      stop: [{name: down-app, params: {}}]\n"                                                 \
     "templates:\n"                                                                                 \
     "  - template: shop\n"                                                                         \
     "    defaults: {services: [web], provider: bare, hardware: one, image: plain}\n"               \
@@ -105,6 +112,12 @@ static void is_state(struct rig *g, const char *state, const char *when)
 {
     rig_do(g, server_cluster_get, "Cluster", (struct rig_ask){.id = "c"});
     is_text(rig_text(g, "state"), state, "%s", when);
+}
+
+static const char *rig_missing(struct rig *g)
+{
+    rig_do(g, server_cluster_get, "Cluster", (struct rig_ask){.id = "c"});
+    return rig_at(g, "missing")->n == 1 ? rig_text(g, "missing.0") : "";
 }
 
 /* A machine that is never made; what each operation does about it. */
@@ -220,6 +233,56 @@ static void test_parts(void)
     is_text(operate(&g, &from, "upgrade", "{}", NULL), "boot put-web up-web",
             "a machine that answered is not made again for its bootstrap");
     is_state(&g, "active", "it serves");
+    rig_close(&g);
+}
+
+/* What is missing gets what was never done of it, and what was asked for: with the data of now. */
+static void test_asked(void)
+{
+    static const struct {
+        const char *verb, *body, *does, *why;
+    } cases[] = {
+        {"configure", "{'config': {'a': 9}}", "boot boot set-app up-app set-app",
+         "a configuration that is asked for reaches what is missing, too"},
+        {"configure", "{}", "boot boot set-app up-app set-app", "so it does if it is the same"},
+        {"configure", "{'config': {'a': 9}, 'services': ['log']}", "set-app up-app",
+         "asked of others, what is missing is configured by it nevertheless"},
+        {"start", "{}", "up-app up-app", "nothing else is asked for: what was done is kept"},
+        {"expand", "{'by': 1}", "make set-app up-app ask boot put-app set-app put-log up-app",
+         "a node more is other data"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct rig g;
+        size_t from = 0;
+        begin(&g);
+        rig_do(&g, server_cluster_create, "ClusterResult",
+               (struct rig_ask){.body = "{'name': 'c', 'template': 'shop', 'nodes': 2, "
+                                        "'services': ['app', 'log'], 'config': {'a': 1}}"});
+        run(&g, &from, "up-app", "c-1001");
+        is_text(rig_missing(&g), "app@c-1001.local", "one never started");
+        is_text(operate(&g, &from, cases[i].verb, cases[i].body, NULL), cases[i].does, "%s %s: %s",
+                cases[i].verb, cases[i].body, cases[i].why);
+        is_state(&g, "active", "then all of it is there");
+        rig_close(&g);
+    }
+}
+
+/* What was asked for and failed is asked for still: whoever comes next does it. */
+static void test_asked_again(void)
+{
+    struct rig g;
+    size_t from = 0;
+    begin(&g);
+    rig_do(&g, server_cluster_create, "ClusterResult",
+           (struct rig_ask){.body = "{'name': 'c', 'template': 'shop', 'nodes': 1, 'services': "
+                                    "['app'], 'config': {'a': 1}}"});
+    run(&g, &from, "up-app", NULL);
+    is_text(operate(&g, &from, "configure", "{'config': {'a': 2}}", "set-app"),
+            "boot set-app up-app", "a configuration that fails; the start was sent ahead of it");
+    is_text(operate(&g, &from, "start", "{}", "up-app"), "set-app up-app", "is made up for");
+    is_text(operate(&g, &from, "start", "{}", NULL), "up-app", "once");
+    is_text(operate(&g, &from, "rollback", "{'revision': 1}", NULL), "boot down-app set-app up-app",
+            "and back it is configured again");
     rig_close(&g);
 }
 
@@ -366,6 +429,8 @@ int main(void)
     test_finished();
     test_again();
     test_parts();
+    test_asked();
+    test_asked_again();
     test_given_up();
     test_corrected();
     test_derived();
