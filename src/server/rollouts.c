@@ -78,19 +78,49 @@ uint32_t rollouts_left(const struct server *s, uint32_t group, uint32_t op)
     return left;
 }
 
+/* Whoever goes back has fled from what was before: that is no way back. */
+static bool goes_back(const struct server *s, const struct snapshot *p)
+{
+    const char *kind = p->operation < s->inv.operations.n ? s->inv.operations.at[p->operation].kind
+                                                          : NULL;
+    return p->source || (kind && str_is(str_of(kind), "cluster-rollback"));
+}
+
+/* Did all of it come to pass, as far as is known? */
+static bool was_good(const struct server *s, const struct snapshot *p)
+{
+    struct operation_view op;
+    return !anneal_operation(s->engine, p->operation, &op) ||
+           (op.state != OPERATION_FAILED && op.state != OPERATION_CANCELLED);
+}
+
+/* The last one before it that was good; 0: there is none that is known. */
+static uint32_t good_before(const struct server *s, const struct snapshot *p)
+{
+    for (uint32_t number = p->number - 1; number > 0; number--) {
+        const struct snapshot *one = desire_numbered(s->desire, p->deployment, number);
+        if (!one)
+            return 0;
+        if (was_good(s, one))
+            return number;
+    }
+    return 0;
+}
+
 const char *rollouts_way_back(struct server *s, struct arena *mem, uint32_t op)
 {
     for (uint32_t id = 1; id < desire_end(s->desire); id++) {
         const struct snapshot *p = desire_snapshot(s->desire, id);
         if (!p || p->operation != op || desire_head(s->desire, p->deployment) != p)
             continue;
-        if (p->number < 2 || !desire_numbered(s->desire, p->deployment, p->number - 1))
+        uint32_t number = goes_back(s, p) ? 0 : good_before(s, p);
+        if (!number)
             return NULL;
         const char *name = s->inv.deployments.at[p->deployment].name;
         if (cluster_get(s, p->deployment))
-            return arena_printf(mem, "anneal cluster rollback %s %u", name, p->number - 1);
+            return arena_printf(mem, "anneal cluster rollback %s %u", name, number);
         return arena_printf(mem, "anneal deployment rollback %s %u && anneal deployment commit %s",
-                            name, p->number - 1, name);
+                            name, number, name);
     }
     return NULL;
 }

@@ -11,8 +11,9 @@
 
 /* Those of an operation, by group: {name, members, failed, may_fail, left, stopped}. */
 struct value *rollouts_view(struct server *s, struct arena *mem, uint32_t op);
-/* The command that takes back what an operation changed; NULL: it is not the last change, or there
- * is nothing to go back to. */
+/* The command that takes back what an operation changed, to the last revision whose own operation
+ * did not fail; NULL: it is not the last change, it went back itself, or no such revision is
+ * known. */
 const char *rollouts_way_back(struct server *s, struct arena *mem, uint32_t op);
 /* What needs a person: roll-outs that stopped, all of them as one entry of the list. */
 void rollouts_attention(struct server *s, struct arena *mem, struct value *list);

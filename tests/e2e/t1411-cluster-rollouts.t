@@ -73,6 +73,18 @@ is "$(web ACTIVE)" 8 "all serve"
 awk '$3 == "web" && ($4 == "stop" || $4 == "start") {print $1, ($4 == "stop" ? 1 : -1)}' "$scratch/log" | sort -n >"$scratch/times"
 is "$(awk '{n += $2; if (n > most) most = n} END {print most}' "$scratch/times")" 2 "and two at a time were out meanwhile"
 
+# --- back, and that fails as well
+fail start
+out=$(configure 22); is $? 11 "another change that is taken back"
+back=$(anneal operation show "$(last)" -o json | jq -r .rollback)
+fail start
+out=$(anneal ${back#anneal } --yes --wait 2>&1); is $? 11 "the way back fails"
+has "$out" "anneal operation retry $(last)" "it goes on by a retry"
+is "$(grep -c "back:" <<<"$out")" 0 "and names no way back to what was left"
+heal
+out=$(anneal operation retry "$(last)" --wait 2>&1); ok $? "which ends it" "$out"
+is "$(web ACTIVE)" 8 "all serve again"
+
 # --- what waits for all of them
 touch "$scratch/fail/shop-1002.shop.example-web-start"
 : >"$scratch/log"

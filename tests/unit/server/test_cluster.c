@@ -262,6 +262,28 @@ static void test_undo(struct rig *g, size_t *from)
             "a machine that may be there goes before another is made");
     is_text(operate(g, from, "rollback", "{'revision': 1}", NULL), "down-web unmake",
             "what came since goes");
+    rig_do(g, server_cluster_get, "Cluster", (struct rig_ask){.id = "c"});
+    uint32_t op = (uint32_t)rig_int(g, "operation");
+    rig_do(g, server_operation_get, "Operation", (struct rig_ask){.id = rig_id(g, op)});
+    ok(value_is(rig_at(g, "rollback"), VALUE_NULL),
+       "who goes back has no way back to what it left");
+}
+
+/* The way back from a change is the last one that did not fail. */
+static void test_way_back(struct rig *g, size_t *from)
+{
+    rig_do(g, server_cluster_get, "Cluster", (struct rig_ask){.id = "c"});
+    int64_t good = rig_int(g, "revision");
+    operate(g, from, "expand", "{'by': 1}", "put-web");
+    operate(g, from, "restart", "{'services': ['db']}", "down-db");
+    rig_do(g, server_cluster_get, "Cluster", (struct rig_ask){.id = "c"});
+    uint32_t op = (uint32_t)rig_int(g, "operation");
+    rig_do(g, server_operation_get, "Operation", (struct rig_ask){.id = rig_id(g, op)});
+    is_text(rig_text(g, "rollback"),
+            arena_printf(&g->mem, "anneal cluster rollback c %lld", (long long)good),
+            "what failed before is no way back");
+    operate(g, from, "rollback", arena_printf(&g->mem, "{'revision': %lld}", (long long)good),
+            NULL);
 }
 
 static void is_state(struct rig *g, const char *state, const char *when)
@@ -353,6 +375,7 @@ int main(void)
     test_queue(&g, &from);
     test_payload(&g);
     test_undo(&g, &from);
+    test_way_back(&g, &from);
     test_left(&g, &from);
     test_end(&g, &from);
     rig_close(&g);
