@@ -29,21 +29,42 @@ int64_t cli_operation_of(const struct value *v)
     return value_as_int(op, 0);
 }
 
-/* Who is in ERROR, and stays so whatever the request does, with the command that helps. */
+/* Left by a roll-out that stopped, not in ERROR. */
+static bool serves_on(const struct value *left)
+{
+    const char *state = value_as_text(value_get(left, "state"), "ERROR");
+    return strcmp(state, "ERROR") != 0;
+}
+
+static void left_put(struct buf *b, const struct value *left, bool serving)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < left->n; i++)
+        n += serves_on(&left->items[i]) == serving;
+    if (!n)
+        return;
+    buf_printf(b, "\n%s %s %s left as %s:", text_count(n, "noderole").s,
+               serving ? "of a roll-out that stopped" : "in ERROR", n == 1 ? "is" : "are",
+               n == 1 ? "it is" : "they are");
+    for (uint32_t i = 0; i < left->n; i++) {
+        const struct value *one = &left->items[i];
+        if (serves_on(one) == serving)
+            buf_printf(b, "\n  %s (%s): %s", value_as_text(value_get(one, "name"), "?"),
+                       value_as_text(value_get(one, "reason"), ""),
+                       value_as_text(value_get(one, "remedy"), ""));
+    }
+}
+
+/* Who is in ERROR, or was left by a roll-out, and stays so whatever the request does, with the
+ * command that helps. */
 static const char *left_text(struct cli *c, const struct value *v)
 {
     const struct value *left = value_get(v, "left");
     SCOPED_BUF(b);
     if (!value_is(left, VALUE_LIST) || left->n == 0)
         return "";
-    buf_printf(&b, "\n%s in ERROR %s left as %s:", text_count(left->n, "noderole").s,
-               left->n == 1 ? "is" : "are", left->n == 1 ? "it is" : "they are");
-    for (uint32_t i = 0; i < left->n; i++) {
-        const struct value *one = &left->items[i];
-        buf_printf(&b, "\n  %s (%s): %s", value_as_text(value_get(one, "name"), "?"),
-                   value_as_text(value_get(one, "reason"), ""),
-                   value_as_text(value_get(one, "remedy"), ""));
-    }
+    left_put(&b, left, false);
+    left_put(&b, left, true);
     return arena_strndup(&c->mem, b.data, b.len);
 }
 

@@ -51,6 +51,11 @@ static const struct field cluster_nodes[] = {
     {"SERVICES", "services", SHOW_LIST, COLUMN_SHRINK},
     {0},
 };
+static const struct field cluster_left[] = {
+    {"NODEROLE", "name", SHOW_TEXT, 0},     {"STATE", "state", SHOW_STATE, 0},
+    {"REASON", "reason", SHOW_TEXT, 0},     {"OPERATION", "operation", SHOW_TEXT, COLUMN_RIGHT},
+    {"WHAT HELPS", "remedy", SHOW_TEXT, 0}, {0},
+};
 static const struct field cluster_links[] = {
     {"LABEL", "label", SHOW_TEXT, 0},
     {"URL", "url", SHOW_TEXT, 0},
@@ -70,6 +75,7 @@ int cmd_cluster_show(struct cli *c, struct err *e)
     if (rc || !cli_print_sheet(c, v, cluster_sheet, "name"))
         return rc;
     cli_print_section(c, "nodes", value_get(v, "nodes"), cluster_nodes);
+    cli_print_section(c, "left half-way", value_get(v, "left"), cluster_left);
     cli_print_section(c, "links", value_get(v, "links"), cluster_links);
     cli_print_document(c, "configuration", value_get(v, "config"));
     return 0;

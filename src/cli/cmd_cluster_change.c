@@ -159,7 +159,7 @@ static const char *names_joined(struct cli *c, const char *mark, const struct va
 static void difference_say(struct cli *c, const struct value *v)
 {
     const struct value *gone = value_get(v, "given_up"), *changed = value_get(v, "changed");
-    const struct value *finished = value_get(v, "finished");
+    const struct value *finished = value_get(v, "finished"), *taken = value_get(v, "taken_up");
     uint32_t fresh = list_count(v, "new_nodes");
     if (fresh)
         cli_say(c, "  + %s", text_count(fresh, "new node").s);
@@ -174,6 +174,9 @@ static void difference_say(struct cli *c, const struct value *v)
     for (uint32_t i = 0; i < list_count(v, "finished"); i++)
         cli_say(c, "  ! %s%s", value_as_text(value_get(&finished->items[i], "node"), ""),
                 names_joined(c, "finishes", value_get(&finished->items[i], "services")));
+    for (uint32_t i = 0; i < list_count(v, "taken_up"); i++)
+        cli_say(c, "  ! %s%s", value_as_text(value_get(&taken->items[i], "node"), ""),
+                names_joined(c, "takes up", value_get(&taken->items[i], "services")));
     if (value_as_bool(value_get(v, "config"), false) && strcmp(c->line.verb->verb, "create") != 0)
         cli_say(c, "  ~ configuration");
 }

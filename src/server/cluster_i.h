@@ -26,6 +26,7 @@ struct work_cell { /* a role on a node */
     uint16_t done;     /* phases that it has been through */
     uint16_t asked;    /* of what is missing: phases that the operation is about by itself */
     bool missing;      /* it stays, and was never made */
+    bool behind;       /* it stays, was left half-way, and is taken up */
 };
 struct work_node {
     const struct cluster_node *was;
@@ -105,6 +106,12 @@ int cluster_missing(struct cluster_work *w, struct err *e);
 bool cluster_missing_outdated(struct cluster_work *w, uint32_t noderole);
 /* Is the machine of a node that stays still to be made? */
 bool cluster_machine_missing(const struct cluster_work *w, const struct cluster_node *n);
+/* cluster_behind.c: phases that it has been through, by the definitions of the operation. */
+uint16_t cluster_phases_done(const struct cluster_work *w, const struct work_cell *c);
+/* An operation about all of the cluster takes up who was left behind: its table has it then. */
+void cluster_behind(struct cluster_work *w);
+/* Who is in ERROR or was left by a roll-out, and is so after this operation; 0: of a dry run. */
+struct value *cluster_left(const struct cluster_work *w, uint32_t deployment, uint32_t op);
 /* Of a cluster that was to be deleted and is still there nothing is to be had but its end. */
 int cluster_deleted_refuses(struct cluster_work *w, struct err *e);
 struct value *view_cluster(struct server *s, struct arena *a, const struct cluster *c, bool full);

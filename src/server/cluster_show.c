@@ -90,17 +90,18 @@ struct value *cluster_plan_value(struct cluster_work *w)
     return v;
 }
 
-/* What is missing and is made besides: [{node, services}], with the machine's role where it is. */
-static struct value *finished_value(struct cluster_work *w)
+/* What is missing and is made besides, or was left behind and is taken up: [{node, services}], with
+ * the machine's role where it is missing. */
+static struct value *besides_value(struct cluster_work *w, bool behind)
 {
     struct value *list = value_list(w->mem);
     for (size_t i = 0; i < w->nodes.n; i++) {
         const struct work_node *n = &w->nodes.at[i];
         struct value *one = value_map(w->mem), *what = value_list(w->mem);
-        if (n->missing)
+        if (n->missing && !behind)
             value_add(w->mem, what, value_str(w->mem, n->was->machine));
         for (size_t k = 0; k < n->cells.n; k++)
-            if (n->cells.at[k].missing)
+            if (behind ? n->cells.at[k].behind : n->cells.at[k].missing)
                 value_add(w->mem, what, value_str(w->mem, w->roles.at[n->cells.at[k].role].name));
         if (!what->n)
             continue;
@@ -134,7 +135,8 @@ struct value *cluster_difference_value(struct cluster_work *w)
         value_add(mem, changed, one);
     }
     value_set(mem, v, "changed", changed);
-    value_set(mem, v, "finished", finished_value(w));
+    value_set(mem, v, "finished", besides_value(w, false));
+    value_set(mem, v, "taken_up", besides_value(w, true));
     value_put_bool(
         mem, v, "config",
         !value_equal(value_get(w->was.spec, "config"), value_get(w->now.spec, "config")));
@@ -197,6 +199,7 @@ struct value *view_cluster(struct server *s, struct arena *a, const struct clust
         value_set(a, v, "nodes", nodes);
         value_set(a, v, "links", data_cluster_links(s, c->deployment, a));
         value_set(a, v, "missing", cluster_missing_names(s, a, c));
+        value_set(a, v, "left", remedy_standing(s, a, c->deployment, 0));
     }
     cluster_look_done(&l);
     return v;

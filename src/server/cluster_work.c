@@ -281,32 +281,6 @@ static int fill_table(struct cluster_work *w, struct err *e)
 
 /* --- who lives, and what of it was done --- */
 
-static uint16_t phases_done(struct cluster_work *w, const struct work_cell *c)
-{
-    struct noderole_view nr;
-    uint16_t done = 0;
-    if (!c->noderole || !anneal_noderole(w->server->engine, c->noderole, &nr))
-        return 0;
-    for (int k = PHASE_STOP; k < PHASE_ACTION; k++) {
-        const struct phase_steps *steps = &w->steps[c->role].at[k];
-        uint32_t found = 0;
-        for (uint32_t i = 0; i < steps->n; i++) {
-            uint32_t def = w->view.def(w->view.ctx, steps->at[i].def.digest);
-            for (uint32_t t = 0; def && t < nr.n_tasks; t++) {
-                struct task_view v;
-                if (anneal_task(w->server->engine, nr.first_task + t, &v) && v.def == def &&
-                    v.done) {
-                    found++;
-                    break;
-                }
-            }
-        }
-        if (steps->n && found == steps->n)
-            done |= (uint16_t)(1u << k);
-    }
-    return done;
-}
-
 static int steps_make(struct cluster_work *w, struct err *e)
 {
     w->steps = arena_new(w->mem, struct work_steps, w->roles.n + 1);
@@ -386,7 +360,8 @@ static void cells_settle(struct cluster_work *w)
             struct work_cell *c = &w->nodes.at[i].cells.at[k];
             uint32_t at = w->work.first[i] + (uint32_t)k;
             uint16_t *cell = &w->work.cells[at], has = w->services[c->role].actions;
-            c->done = w->nodes.at[i].clears ? 0 : phases_done(w, c); /* on another machine */
+            c->done = w->nodes.at[i].clears ? 0
+                                            : cluster_phases_done(w, c); /* on another machine */
             if (c->missing && cluster_missing_outdated(w, c->noderole))
                 c->done &= (uint16_t)~PHASE_F_CONFIGURE;
             if (w->work.pulled[at] == (*cell & PHASE_F_SERVICE) &&
@@ -439,6 +414,7 @@ int cluster_graph(struct cluster_work *w, struct err *e)
     cells_find(w);
     if ((rc = cluster_missing(w, e)) < 0)
         return rc;
+    cluster_behind(w);
     cells_settle(w);
     w->work.established = wants_addresses(w->now.spec);
     return phase_graph_make(&w->cluster, w->deps, &w->work, &w->graph, e);

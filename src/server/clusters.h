@@ -10,6 +10,7 @@
  *   cluster_look.c     what one is wanted to be: its document, its nodes and what is on them
  *   cluster_state.c    what one is: from what its noderoles are
  *   cluster_missing.c  what of one was never made
+ *   cluster_behind.c   what of one was done, and who was left half-way
  *   cluster_layout.c   what it is to be: asked of the solver
  *   cluster_work.c     what that takes: phases
  *   cluster_place.c    and the plan

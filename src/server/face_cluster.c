@@ -150,6 +150,7 @@ static int answer(struct cluster_work *w, const struct server_call *c, uint32_t 
               w->layout ? layout_answer_value(c->mem, w->layout) : value_null(c->mem));
     value_set(c->mem, v, "difference", difference);
     value_set(c->mem, v, "plan", cluster_plan_value(w));
+    value_set(c->mem, v, "left", is ? cluster_left(w, is->deployment, op) : value_list(c->mem));
     r->body = v;
     r->accepted = op != 0;
     if (!dry)
@@ -264,6 +265,7 @@ static int queue_add(struct server *s, const struct server_call *c, const struct
     value_set(c->mem, v, "layout", value_null(c->mem));
     value_set(c->mem, v, "difference", value_null(c->mem));
     value_set(c->mem, v, "plan", value_null(c->mem));
+    value_set(c->mem, v, "left", value_list(c->mem));
     r->body = v;
     r->accepted = true;
     r->group = commit_open_group(s->commit);

@@ -5,9 +5,10 @@
  * the command that helps; `why` names the same command.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "server/rollouts.h"
 #include "server/server_i.h"
 
-enum { LEFT_MOST = 20 };
+enum { LEFT_MOST = 20, SHOWN_MOST = 1000 };
 
 /* The task that keeps it in ERROR: one that waits for a person's own word comes first. */
 static bool failed_task(const struct server *s, const struct noderole_view *v,
@@ -26,6 +27,14 @@ static bool failed_task(const struct server *s, const struct noderole_view *v,
             break;
     }
     return found;
+}
+
+bool remedy_waits_for_word(const struct server *s, uint32_t noderole)
+{
+    struct noderole_view v;
+    struct task_view t;
+    return anneal_noderole(s->engine, noderole, &v) && failed_task(s, &v, &t) &&
+           (t.reason == REASON_UNCERTAIN || t.reason == REASON_REPLACED);
 }
 
 const char *remedy_of(const struct server *s, struct arena *mem, uint32_t noderole)
@@ -87,5 +96,43 @@ struct value *remedy_left_alone(const struct server *s, struct arena *mem, const
     for (size_t i = 0; i < n && list->n < LEFT_MOST; i++)
         if (left_by(s, ids[i], op))
             value_add(mem, list, left_one(s, mem, ids[i]));
+    return list;
+}
+
+/* --- of a cluster --- */
+
+/* Of many that one roll-out left the command that goes on with all of them. */
+static const char *standing_remedy(const struct server *s, struct arena *mem,
+                                   const struct noderole_view *v)
+{
+    if (v->stopped && v->state != NODEROLE_ERROR)
+        return arena_printf(mem, "anneal operation resume %u", v->operation);
+    if (v->group && !remedy_waits_for_word(s, v->id) && v->operation != OPERATION_STANDING &&
+        rollouts_left(s, v->group, v->operation))
+        return arena_printf(mem, "anneal operation retry %u", v->operation);
+    return remedy_of(s, mem, v->id);
+}
+
+static struct value *standing_one(const struct server *s, struct arena *mem,
+                                  const struct noderole_view *v)
+{
+    struct value *one = left_one(s, mem, v->id);
+    if (v->state != NODEROLE_ERROR)
+        value_put_text(mem, one, "reason", reason_name(REASON_ROLLOUT));
+    value_put_text(mem, one, "state", noderole_state_name((enum noderole_state)v->state));
+    value_put_text(mem, one, "remedy", standing_remedy(s, mem, v));
+    return one;
+}
+
+struct value *remedy_standing(const struct server *s, struct arena *mem, uint32_t deployment,
+                              uint32_t op)
+{
+    struct value *list = value_list(mem);
+    struct noderole_view v;
+    for (uint32_t id = 1; id < s->inv.noderoles.n && list->n < (op ? LEFT_MOST : SHOWN_MOST); id++)
+        if (s->inv.noderoles.at[id].deployment == deployment &&
+            anneal_noderole(s->engine, id, &v) && v.operation != op &&
+            (v.state == NODEROLE_ERROR || v.stopped))
+            value_add(mem, list, standing_one(s, mem, &v));
     return list;
 }

@@ -483,6 +483,12 @@ struct value *remedy_left(const struct server *s, struct arena *mem, uint32_t de
                           uint32_t op);
 struct value *remedy_left_alone(const struct server *s, struct arena *mem, const uint32_t *ids,
                                 size_t n, uint32_t op);
+/* As remedy_left(), with those that a roll-out left as they are when it stopped; op 0: all there
+ * are, whichever operation had them. */
+struct value *remedy_standing(const struct server *s, struct arena *mem, uint32_t deployment,
+                              uint32_t op);
+/* Did it fail in a way that only a person's own word settles? */
+bool remedy_waits_for_word(const struct server *s, uint32_t noderole);
 
 int face_operation_add(struct server *s, const struct server_call *c, const char *kind,
                        const char *title, enum start_class class, uint32_t *ret_op, struct err *e);

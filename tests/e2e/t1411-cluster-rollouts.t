@@ -115,6 +115,23 @@ out=$(configure 20); ok $? "one by one: a single failure is within what may fail
 is "$(ran web) $(op_state "$(last)")" "8 succeeded-with-failures" "one by one: it goes over all of them"
 out=$(anneal operation retry "$(last)" --wait 2>&1); ok $? "and that one is put right" "$out"
 
+# --- what is left is told by whoever leaves it, and taken up by an upgrade
+fail start
+out=$(configure 21); is $? 11 "one more that stops"
+op=$(last)
+heal
+out=$(anneal cluster restart shop --services metrics --wait 2>&1); ok $? "an operation about something else" "$out"
+has "$out" "3 noderoles in ERROR are left as they are:" "says what it leaves"
+has "$out" "5 noderoles of a roll-out that stopped are left as they are:" "and what a roll-out left"
+has "$out" ": anneal operation retry $op" "with the command that helps"
+has "$(anneal cluster show shop)" "anneal operation retry $op" "so does the cluster, whoever came last"
+is "$(anneal cluster show shop -o json | jq -r '.left[] | "\(.state) \(.operation)"' | sort | uniq -c | awk '{print $1, $2, $3}' | paste -sd,)" "3 ERROR $op,5 STALE $op" "in JSON too"
+has "$(anneal cluster upgrade shop --dry-run)" "takes up web" "an upgrade would take it up"
+: >"$scratch/log"
+out=$(anneal cluster upgrade shop --wait 2>&1); ok $? "and does" "$out"
+is "$(ran web) $(web ACTIVE)" "8 8" "on all of them"
+is "$(anneal cluster show shop -o json | jq -c '[.state, .left]')" '["active",[]]' "nothing is left"
+
 # --- all at once, and what is not there yet
 fail start
 : >"$scratch/log"
@@ -131,7 +148,7 @@ is "$(web ERROR) $(web ACTIVE)" "2 9" "who comes up serves, whoever fails beside
 phase() { awk '$3 == "web" && $4 == "'"$1"'"' "$scratch/log" | grep -c .; }
 is "$(state)" incomplete "two of them never started"
 : >"$scratch/log"
-out=$(anneal cluster configure shop --set web.threads=21 --wait 2>&1); ok $? "configured" "$out"
+out=$(anneal cluster configure shop --set web.threads=23 --wait 2>&1); ok $? "configured" "$out"
 is "$(phase configure) $(phase start)" "11 2" "all eleven get the new configuration, and the two that had the old one are started with it"
 is "$(state)" active "then all of it is there"
 anneal admin check >/dev/null; ok $? "the engine is sound"

@@ -241,6 +241,29 @@ static void test_queue(void)
     case_done(&c);
 }
 
+static void test_left(void)
+{
+    static const char route[] = "POST /v1/clusters/shop/upgrade";
+    struct cli_case c = {.server = cluster_new()};
+    fake_off(c.server, route);
+    fake_on(c.server, route, 200,
+            "{\"operation\":null,\"cluster\":" CLUSTER_JSON
+            ",\"layout\":null,\"difference\":{},\"plan\":{\"tasks\":0,\"joins\":0,\"stages\":0},"
+            "\"left\":[{\"name\":\"web@n1\",\"state\":\"ERROR\",\"reason\":\"exit\",\"remedy\":"
+            "\"anneal operation retry 3\"},{\"name\":\"web@n2\",\"state\":\"STALE\",\"reason\":"
+            "\"rollout\",\"remedy\":\"anneal operation resume 3\"}]}");
+    is_int(case_run(&c, "cluster upgrade shop"), 0, "an operation that leaves some as they are");
+    is_text(c.out,
+            "nothing had to be done\n"
+            "1 noderole in ERROR is left as it is:\n"
+            "  web@n1 (exit): anneal operation retry 3\n"
+            "1 noderole of a roll-out that stopped is left as it is:\n"
+            "  web@n2 (rollout): anneal operation resume 3\n",
+            "says whom, with the command that helps");
+    fake_free(c.server);
+    case_done(&c);
+}
+
 static void test_stale(void)
 {
     struct cli_case c = {.server = cluster_new()};
@@ -365,6 +388,7 @@ int main(void)
     test_wait();
     test_confirm();
     test_queue();
+    test_left();
     test_stale();
     test_diff();
     test_lease();
