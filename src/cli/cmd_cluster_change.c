@@ -156,6 +156,18 @@ static const char *names_joined(struct cli *c, const char *mark, const struct va
     return *all ? arena_printf(&c->mem, "  %s %s", mark, all) : "";
 }
 
+/* Who is worse off than one that goes, and stays: that nobody expects, and it is always told. */
+static void stays_say(struct cli *c, const struct value *difference)
+{
+    const struct value *stays = value_get(difference, "stays");
+    for (uint32_t i = 0; i < list_count(difference, "stays"); i++) {
+        const struct value *one = &stays->items[i];
+        const char *why = value_as_text(value_get(one, "why"), "");
+        cli_say(c, "  ! %s is %s and stays%s%s", value_as_text(value_get(one, "node"), ""),
+                value_as_text(value_get(one, "is"), ""), *why ? ": " : "", why);
+    }
+}
+
 static void difference_say(struct cli *c, const struct value *v)
 {
     const struct value *gone = value_get(v, "given_up"), *changed = value_get(v, "changed");
@@ -165,6 +177,7 @@ static void difference_say(struct cli *c, const struct value *v)
         cli_say(c, "  + %s", text_count(fresh, "new node").s);
     for (uint32_t i = 0; i < list_count(v, "given_up"); i++)
         cli_say(c, "  - %s", value_as_text(&gone->items[i], ""));
+    stays_say(c, v);
     for (uint32_t i = 0; i < list_count(v, "changed"); i++) {
         const struct value *one = &changed->items[i];
         cli_say(c, "  ~ %s%s%s", value_as_text(value_get(one, "node"), ""),
@@ -215,6 +228,8 @@ static int result_show(struct cli *c, const struct value *v, struct err *e)
     bool dry = cli_has(c, "dry-run");
     if (dry || c->verbose)
         result_say(c, v);
+    else if (c->format == OUT_TABLE)
+        stays_say(c, value_get(v, "difference"));
     if (dry)
         sentence = arena_printf(&c->mem, "dry run: %s; nothing was changed", plan);
     else if (op)

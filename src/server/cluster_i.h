@@ -36,6 +36,11 @@ struct work_node {
     bool missing;     /* it stays, and was never made */
     bool clears;      /* something of it may be there nevertheless */
 };
+struct work_stay { /* a node that stays, though one that is better off is given up */
+    uint32_t node; /* into was.nodes */
+    bool dead;     /* else in error */
+    struct str why;
+};
 struct work_steps {
     struct phase_steps at[PHASE_KIND_COUNT];
 };
@@ -43,8 +48,9 @@ struct cluster_work {
     struct server *server;
     struct arena *mem;
     const struct cluster_ask *ask;
-    struct cluster_look was, now;       /* now: as it shall be; nodes without an id are new */
-    VEC(uint32_t) going;                /* into was.nodes, ascending: nodes that are given up */
+    struct cluster_look was, now; /* now: as it shall be; nodes without an id are new */
+    VEC(uint32_t) going;          /* into was.nodes, ascending: nodes that are given up */
+    VEC(struct work_stay) stays;
     const struct layout_answer *layout; /* NULL: nothing was solved */
     VEC(uint32_t) made;                 /* nodes, by cluster_enact() */
     /* cluster_work.c: both sides together */

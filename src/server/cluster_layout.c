@@ -2,7 +2,8 @@
  *
  * Starts from what it is.  Only what the request is about changes: nodes that exist keep hardware
  * and image, and services that nobody mentioned stay where they are.  Who is given up first: what
- * is dead, then what is in error, then the highest number.
+ * is dead, then what is in error, then the highest number; as far as rules allow, and else it is
+ * told which do not.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "server/cluster_i.h"
@@ -66,6 +67,7 @@ static struct value *spec_with(struct cluster_work *w, const char *key, const st
 
 /* --- nodes that exist, for the solver --- */
 
+enum { STANDING_DEAD, STANDING_ERROR, STANDING_WELL };
 struct standing { /* in the order in which they are given up */
     uint32_t node, rank;
 };
@@ -74,8 +76,8 @@ static uint32_t rank_of(const struct server *s, uint32_t id)
 {
     struct node_view v;
     if (!anneal_node(s->engine, id, &v))
-        return 0;
-    return v.alive == ALIVE_DEAD ? 0 : v.errors ? 1 : 2;
+        return STANDING_DEAD;
+    return v.alive == ALIVE_DEAD ? STANDING_DEAD : v.errors ? STANDING_ERROR : STANDING_WELL;
 }
 
 static int by_turn(const void *x, const void *y)
@@ -121,6 +123,18 @@ static bool alike(const struct cluster_node *a, const struct cluster_node *b)
            value_equal(a->labels, b->labels);
 }
 
+static struct layout_node entry_of(const struct cluster_look *l, const struct cluster_node *n,
+                                   bool keep)
+{
+    struct layout_node e = {.services = node_services(l, n),
+                            .hardware = n->hardware,
+                            .image = n->image,
+                            .count = 1,
+                            .keep = keep};
+    node_labels(l, n, &e);
+    return e;
+}
+
 struct existing {
     struct standing *turn;
     struct layout_node *at;
@@ -145,13 +159,7 @@ static void existing_make(struct cluster_work *w, bool keep, struct existing *re
             ret->at[ret->n - 1].count++;
             continue;
         }
-        struct layout_node *e = &ret->at[ret->n];
-        *e = (struct layout_node){.services = node_services(l, node),
-                                  .hardware = node->hardware,
-                                  .image = node->image,
-                                  .count = 1,
-                                  .keep = keep};
-        node_labels(l, node, e);
+        ret->at[ret->n] = entry_of(l, node, keep);
         ret->first[ret->n++] = i;
     }
     ret->first[ret->n] = n;
@@ -238,37 +246,102 @@ static int refused(struct cluster_work *w, struct err *e)
     return a->n_relaxation ? err_hint(e, "%s", a->relaxation[0].text.s) : -(int)e->code;
 }
 
+static int request_fill(struct cluster_work *w, struct layout_request *req, struct err *e)
+{
+    const struct value *spec = w->now.spec;
+    req->catalog = w->now.catalog;
+    req->services = cluster_services(w->mem, spec);
+    req->provider = value_as_str(value_get(spec, "provider"));
+    req->hardware = value_as_str(value_get(spec, "hardware"));
+    req->image = value_as_str(value_get(spec, "image"));
+    req->comparator = value_as_str(value_get(spec, "comparator"));
+    req->max_steps = w->ask->max_steps;
+    return cluster_template(w->mem, spec, &req->template, e);
+}
+
 static int solve(struct cluster_work *w, const struct layout_request *more, bool keep,
-                 struct err *e)
+                 struct existing *ret, struct err *e)
 {
     struct layout_request req = *more;
-    struct existing ex;
-    const struct value *spec = w->now.spec;
-    existing_make(w, keep, &ex);
-    req.catalog = w->now.catalog;
-    req.services = cluster_services(w->mem, spec);
-    req.provider = value_as_str(value_get(spec, "provider"));
-    req.hardware = value_as_str(value_get(spec, "hardware"));
-    req.image = value_as_str(value_get(spec, "image"));
-    req.comparator = value_as_str(value_get(spec, "comparator"));
-    req.existing = ex.at;
-    req.n_existing = ex.n;
-    req.max_steps = w->ask->max_steps;
-    int rc = cluster_template(w->mem, spec, &req.template, e);
+    existing_make(w, keep, ret);
+    int rc = request_fill(w, &req, e);
+    req.existing = ret->at;
+    req.n_existing = ret->n;
     if (rc >= 0)
         rc = layout_solve(w->mem, &req, &w->layout, e);
     if (rc < 0)
         return rc;
     if (w->layout->status != SOLVER_SOLVED)
         return refused(w, e);
-    answer_apply(w, &ex);
+    answer_apply(w, ret);
     return 0;
+}
+
+/* --- who stays, although it comes before one that goes --- */
+
+enum { STAYS_EXPLAINED = 16, STAYS_RULES = 3 };
+
+/* What would be left if this one went and the other stayed, as rules that cannot hold then; "": not
+ * known. */
+static struct str stays_why(struct cluster_work *w, const bool *goes, uint32_t stays,
+                            uint32_t instead)
+{
+    const struct cluster_look *l = &w->was;
+    struct layout_request req = {0};
+    struct layout_node *at = arena_new(w->mem, struct layout_node, l->nodes.n);
+    const struct cluster_node *before = NULL;
+    const struct layout_answer *a;
+    const char *why = "";
+    struct err e;
+    uint32_t told = 0;
+    for (uint32_t i = 0; i < l->nodes.n; i++) {
+        const struct cluster_node *n = &l->nodes.at[i];
+        if (i == stays || (goes[i] && i != instead))
+            continue;
+        if (before && alike(n, before))
+            at[req.n_existing - 1].count++;
+        else
+            at[req.n_existing++] = entry_of(l, n, true);
+        before = n;
+    }
+    req.existing = at;
+    req.nodes_min = req.nodes_max = (uint32_t)w->now.nodes.n;
+    if (request_fill(w, &req, &e) < 0 || layout_solve(w->mem, &req, &a, &e) < 0 ||
+        a->status != SOLVER_UNSATISFIABLE)
+        return str_of("");
+    for (uint32_t i = 0; i < a->n_conflict && told < STAYS_RULES; i++) {
+        const struct layout_reason *r = &a->conflict[i];
+        if (r->rule != SOLVER_RULE_NODES && r->rule != SOLVER_RULE_EXISTING)
+            why = arena_printf(w->mem, "%s%s%.*s", why, told++ ? "; " : "", (int)r->text.n,
+                               r->text.s);
+    }
+    return str_of(why);
+}
+
+/* The order is a wish, and rules are not: a dead node stays if they hold only with it. */
+static void stays_find(struct cluster_work *w, const struct existing *ex)
+{
+    uint32_t n = (uint32_t)w->was.nodes.n, last = 0;
+    bool *goes = arena_new(w->mem, bool, n + 1);
+    for (size_t i = 0; i < w->going.n; i++)
+        goes[w->going.at[i]] = true;
+    for (uint32_t i = 0; i < n; i++)
+        if (goes[ex->turn[i].node])
+            last = i;
+    for (uint32_t i = 0; i < last && w->stays.n < STAYS_EXPLAINED; i++) {
+        const struct standing *t = &ex->turn[i];
+        if (!goes[t->node] && t->rank < ex->turn[last].rank)
+            vec_push(&w->stays,
+                     ((struct work_stay){t->node, t->rank == STANDING_DEAD,
+                                         stays_why(w, goes, t->node, ex->turn[last].node)}));
+    }
 }
 
 /* --- by what is asked for --- */
 
 static int lay_create(struct cluster_work *w, struct err *e)
 {
+    struct existing ex;
     struct value *spec = NULL;
     const struct catalog_template *t;
     struct layout_request req = {.nodes_min = w->ask->nodes_min, .nodes_max = w->ask->nodes_max};
@@ -281,7 +354,7 @@ static int lay_create(struct cluster_work *w, struct err *e)
             return rc;
         req.nodes_min = req.nodes_max = t->min_nodes ? t->min_nodes : 1;
     }
-    return solve(w, &req, true, e);
+    return solve(w, &req, true, &ex, e);
 }
 
 static int lay_resize(struct cluster_work *w, bool grow, struct err *e)
@@ -298,8 +371,12 @@ static int lay_resize(struct cluster_work *w, bool grow, struct err *e)
                        grow ? "more"
                        : to ? "less"
                             : "a size");
+    struct existing ex;
     struct layout_request req = {.nodes_min = to, .nodes_max = to, .give_up = grow ? 0 : have - to};
-    return solve(w, &req, grow, e);
+    int rc = solve(w, &req, grow, &ex, e);
+    if (rc >= 0 && !grow)
+        stays_find(w, &ex);
+    return rc;
 }
 
 static bool named(struct catalog_names names, struct str name)
@@ -330,8 +407,9 @@ static int lay_services(struct cluster_work *w, bool add, struct err *e)
         now[n++] = ask.at[i];
     w->now.spec = spec_with(w, "services", names_value(w->mem, (struct catalog_names){now, n}));
     uint32_t nodes = (uint32_t)w->was.nodes.n;
+    struct existing ex;
     struct layout_request req = {.nodes_min = nodes, .nodes_max = nodes, .involved = ask};
-    return solve(w, &req, true, e);
+    return solve(w, &req, true, &ex, e);
 }
 
 static int lay_config(struct cluster_work *w)
@@ -356,8 +434,9 @@ static int lay_upgrade(struct cluster_work *w, struct err *e)
         return rc;
     w->now.spec = spec_with(w, "template", t->body);
     uint32_t nodes = (uint32_t)w->was.nodes.n;
+    struct existing ex;
     struct layout_request req = {.nodes_min = nodes, .nodes_max = nodes};
-    return solve(w, &req, true, e);
+    return solve(w, &req, true, &ex, e);
 }
 
 /* As it was then.  Nodes that are no more are made anew; those that came since go. */

@@ -112,6 +112,20 @@ static struct value *besides_value(struct cluster_work *w, bool behind)
     return list;
 }
 
+static struct value *stays_value(struct cluster_work *w)
+{
+    struct value *list = value_list(w->mem);
+    for (size_t i = 0; i < w->stays.n; i++) {
+        const struct work_stay *s = &w->stays.at[i];
+        struct value *one = value_map(w->mem);
+        value_set(w->mem, one, "node", value_str(w->mem, w->was.nodes.at[s->node].name));
+        value_put_text(w->mem, one, "is", s->dead ? "dead" : "in error");
+        value_set(w->mem, one, "why", value_str(w->mem, s->why));
+        value_add(w->mem, list, one);
+    }
+    return list;
+}
+
 struct value *cluster_difference_value(struct cluster_work *w)
 {
     struct arena *mem = w->mem;
@@ -134,6 +148,7 @@ struct value *cluster_difference_value(struct cluster_work *w)
         value_set(mem, one, "removed", minus);
         value_add(mem, changed, one);
     }
+    value_set(mem, v, "stays", stays_value(w));
     value_set(mem, v, "changed", changed);
     value_set(mem, v, "finished", besides_value(w, false));
     value_set(mem, v, "taken_up", besides_value(w, true));

@@ -441,6 +441,7 @@ void cluster_work_done(struct cluster_work *w)
     vec_done(&w->nodes);
     vec_done(&w->roles);
     vec_done(&w->going);
+    vec_done(&w->stays);
     vec_done(&w->made);
     catalog_unref((struct catalog *)(uintptr_t)w->was.catalog);
     catalog_unref((struct catalog *)(uintptr_t)w->now.catalog);

@@ -179,6 +179,13 @@ anneal noderole retry "$id" >/dev/null; ok $? "retried by itself"
 gone_web() { ! noderoles | grep -q ' web '; }
 until_true 20 gone_web; ok $? "it goes"
 
+# --- a dead node that rules need
+anneal node report shop-1000.shop.example dead >/dev/null
+out=$(anneal cluster shrink shop --by 1 --dry-run)
+has "$out" "  - shop-10" "where the only node of the database is dead another goes"
+has "$out" "  ! shop-1000.shop.example is dead and stays: database is " "and the rule is told that it stays for"
+anneal node report shop-1000.shop.example alive >/dev/null
+
 # --- the lease ends
 is "$(api PATCH /v1/clusters/shop -H 'Content-Type: application/json' -H 'If-Match: *' -d '{"expires_in":"200d"}' | tail -n 1)" 422 "a lease is not prolonged past what the template allows"
 is "$(api PATCH /v1/clusters/shop -H 'Content-Type: application/json' -H 'If-Match: *' -d '{"expires_in":"1s"}' | tail -n 1)" 200 "it may be shortened"

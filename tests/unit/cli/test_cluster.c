@@ -248,12 +248,14 @@ static void test_left(void)
     fake_off(c.server, route);
     fake_on(c.server, route, 200,
             "{\"operation\":null,\"cluster\":" CLUSTER_JSON
-            ",\"layout\":null,\"difference\":{},\"plan\":{\"tasks\":0,\"joins\":0,\"stages\":0},"
+            ",\"layout\":null,\"difference\":{\"stays\":[{\"node\":\"n3\",\"is\":\"dead\",\"why\":"
+            "\"db is on at least 1 node\"}]},\"plan\":{\"tasks\":0,\"joins\":0,\"stages\":0},"
             "\"left\":[{\"name\":\"web@n1\",\"state\":\"ERROR\",\"reason\":\"exit\",\"remedy\":"
             "\"anneal operation retry 3\"},{\"name\":\"web@n2\",\"state\":\"STALE\",\"reason\":"
             "\"rollout\",\"remedy\":\"anneal operation resume 3\"}]}");
     is_int(case_run(&c, "cluster upgrade shop"), 0, "an operation that leaves some as they are");
     is_text(c.out,
+            "  ! n3 is dead and stays: db is on at least 1 node\n"
             "nothing had to be done\n"
             "1 noderole in ERROR is left as it is:\n"
             "  web@n1 (exit): anneal operation retry 3\n"

@@ -335,6 +335,38 @@ static void begin(struct rig *g)
     worker_here(g); /* once more: there are jigs now that it has */
 }
 
+/* Who is dead goes first, as far as rules allow; who stays because of them is told with them. */
+static void test_stays(void)
+{
+    static const char shrink[] = "{'by': 1, 'dry_run': true}";
+    struct rig g;
+    size_t from = 0;
+    begin(&g);
+    rig_do(&g, server_cluster_create, "ClusterResult",
+           (struct rig_ask){.body = "{'name': 'c', 'template': 'shop', 'nodes': 2}"});
+    run(&g, &from, NULL);
+    operate(&g, &from, "expand", "{'by': 1}", NULL);
+    operate(&g, &from, "expand", "{'by': 1}", NULL);
+    rig_do(&g, server_node_report, NULL,
+           (struct rig_ask){.id = "c-1001.local", .body = "{'alive': 'dead'}"});
+    rig_do(&g, server_cluster_operate, "ClusterResult",
+           (struct rig_ask){.id = "c", .id2 = "shrink", .body = shrink});
+    is_text(rig_text(&g, "difference.given_up.0"), "c-1001.local", "who is dead goes first");
+    is_int(rig_at(&g, "difference.stays")->n, 0, "and nobody stays in its place");
+    rig_do(&g, server_node_report, NULL,
+           (struct rig_ask){.id = "c-1001.local", .body = "{'alive': 'alive'}"});
+    rig_do(&g, server_node_report, NULL,
+           (struct rig_ask){.id = "c-1000.local", .body = "{'alive': 'dead'}"});
+    rig_do(&g, server_cluster_operate, "ClusterResult",
+           (struct rig_ask){.id = "c", .id2 = "shrink", .body = shrink});
+    is_text(rig_text(&g, "difference.given_up.0"), "c-1003.local",
+            "where rules need the dead one another goes");
+    is_text(rig_text(&g, "difference.stays.0.node"), "c-1000.local", "who stays is told");
+    is_text(rig_text(&g, "difference.stays.0.is"), "dead", "with what it is");
+    has_text(rig_text(&g, "difference.stays.0.why"), "db is", "and the rule that needs it");
+    rig_close(&g);
+}
+
 /* What is left of a service that the catalog has lost is in the way, until it is given up. */
 static void test_left_unknown(void)
 {
@@ -380,5 +412,6 @@ int main(void)
     test_end(&g, &from);
     rig_close(&g);
     test_left_unknown();
+    test_stays();
     return tap_done();
 }
