@@ -28,7 +28,8 @@
     "      dump: [{name: dump-app, params: {}}]\n"                                                 \
     "  - name: log\n"                                                                              \
     "    jig: test\n"                                                                              \
-    "    actions: {start: [{name: up-log, params: {}}], stop: [{name: down-log, params: {}}]}\n"   \
+    "    actions: {start: [{name: up-log, repeat: once, params: {}}], stop: [{name: down-log, "    \
+    "params: {}}]}\n"                                                                              \
     "templates:\n"                                                                                 \
     "  - template: shop\n"                                                                         \
     "    defaults: {services: [app, log], provider: bare, hardware: one, image: plain}\n"          \
@@ -208,11 +209,37 @@ static void test_left_alone(void)
     rig_close(&g);
 }
 
+/* Nobody knows how it ended: that is a person's business, whoever else operates on the cluster. */
+static void test_word(void)
+{
+    struct rig g;
+    size_t from;
+    begin(&g, &from);
+    rig_do(&g, server_cluster_operate, "ClusterResult",
+           (struct rig_ask){.id = "c", .id2 = "restart", .body = "{'services': ['log']}"});
+    rig_settle(&g);
+    for (bool lost = false; from < g.sent.n; from++) {
+        uint32_t task = g.sent.at[from].task;
+        bool up = !strcmp(view_task_name(g.server, task), "up-log");
+        rig_result(&g, task, up && !lost ? OUTCOME_LOST : OUTCOME_OK, 0, "the worker died", 0);
+        lost |= up;
+        rig_settle(&g);
+    }
+    is_state(&g, "inconsistent", "a start of which nobody knows the end");
+    is_text(operate(&g, &from, "upgrade", "{}", NULL), "", "an upgrade leaves it alone");
+    rig_do(&g, server_cluster_operate, "ClusterResult",
+           (struct rig_ask){.id = "c", .id2 = "upgrade", .body = "{'dry_run': true}"});
+    has_text(left(&g), "ERROR uncertain anneal task resolve", "and says what helps");
+    is_int(rig_at(&g, "left")->n, 1, "that one");
+    rig_close(&g);
+}
+
 int main(void)
 {
     test_told();
     test_taken_up();
     test_upgrade_again();
     test_left_alone();
+    test_word();
     return tap_done();
 }
