@@ -1,2 +1,3 @@
 -- No table changes.  By other rules of the engine the same events lead elsewhere: a task that is
--- resolved as done, a stopped member of a roll-out that is corrected, tasks that are replaced.  History before is kept apart.
+-- resolved as done, a stopped member of a roll-out that is corrected, tasks that are replaced, users
+-- of what leaves by a person's word.  History before is kept apart.

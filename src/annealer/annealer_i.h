@@ -515,14 +515,16 @@ void leave_lost(struct anneal *a, uint32_t parent, uint32_t child);   /* it has,
 void leave_plan(struct anneal *a, const struct plan *p, uint32_t op); /* what it says of waiting */
 void leave_done(struct anneal *a, uint32_t user); /* its run is complete, or it goes */
 void leave_died(struct anneal *a, uint32_t user); /* its machine is not there any more */
-uint32_t leave_now(struct anneal *a,
-                   uint32_t goer); /* by a person's word; how many it waited for */
+/* By a person's word nobody waits: not it for others, nor its users for what they await.  Returns
+ * how many it waited for. */
+uint32_t leave_now(struct anneal *a, uint32_t goer);
 
 /* late.c */
 void late_add(struct anneal *a, uint32_t parent, uint32_t child);
 void late_wake(struct anneal *a, uint32_t parent); /* it is ACTIVE for the first time */
 /* It lets go of another parent by the same plan, and has this one when it does. */
 void late_await(struct anneal *a, uint32_t parent, uint32_t child);
+bool late_await_end(struct anneal *a, uint32_t child); /* or does not; false: it awaited nothing */
 
 bool late_sleeps(const struct anneal *a, uint32_t parent, uint32_t child);
 bool late_drop(struct anneal *a, uint32_t parent, uint32_t child); /* false: it does not sleep */

@@ -64,7 +64,7 @@ static void why_bound(const struct anneal *a, uint32_t id, struct list *l)
     for (uint32_t i = nr->awaits && !goes ? nr->bonds_up[BOND_SLEEPS] : 0; i;
          i = a->bonds.at[i].next_up)
         if (a->bonds.at[i].awaited)
-            say(l, WHY_SUCCESSOR, ROWS_NODEROLE, a->bonds.at[i].parent, 0);
+            say(l, WHY_SUCCESSOR, ROWS_NODEROLE, a->bonds.at[i].parent, nr->op);
 }
 
 static bool holds_back(const struct anneal *a, uint32_t parent, uint32_t child)

@@ -6,7 +6,8 @@
  * counts at once.
  *
  * A child that loses a parent by the plan that brings the new one awaits that: its next run begins
- * when it has both news to take in, so that it is never without either (leave.c).
+ * when it has both news to take in, so that it is never without either (leave.c).  A person may say
+ * that it does not wait: the need sleeps on, and counts when the new parent comes.
  */
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
@@ -86,6 +87,20 @@ void late_await(struct anneal *a, uint32_t parent, uint32_t child)
     a->bonds.at[id].awaited = true;
     noderole_changed(a, child);
     awaits_one(a, child, true);
+}
+
+bool late_await_end(struct anneal *a, uint32_t child)
+{
+    bool any = a->noderoles.at[child].awaits > 0;
+    for (uint32_t i = a->noderoles.at[child].bonds_up[BOND_SLEEPS]; i; i = a->bonds.at[i].next_up) {
+        if (!a->bonds.at[i].awaited)
+            continue;
+        a->bonds.at[i].awaited = false;
+        awaits_one(a, child, false);
+    }
+    if (any)
+        noderole_changed(a, child);
+    return any;
 }
 
 static void late_forget(struct anneal *a, uint32_t id)

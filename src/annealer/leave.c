@@ -8,6 +8,7 @@
  * A user lets go when its run is complete and no other follows, when it goes itself, when its node
  * is dead or another machine answers for it, and when a person says so.  A user that fails makes
  * the removal fail: what it uses stays.  What takes another's place does not let go by dying.
+ * By a person's word the user awaits nothing either: it would serve with what is gone.
  *
  * Who still uses one that does not go is remembered too: it may have to go before they are done.
  */
@@ -97,10 +98,22 @@ void leave_died(struct anneal *a, uint32_t user)
     let_go_all(a, user, true);
 }
 
+/* In the order of ids, as above.  A user is told at once: what it awaits may never come. */
 uint32_t leave_now(struct anneal *a, uint32_t goer)
 {
-    uint32_t n = 0;
-    for (; a->noderoles.at[goer].bonds_down[BOND_LEAVES]; n++)
-        let_go(a, a->noderoles.at[goer].bonds_down[BOND_LEAVES]);
-    return n;
+    size_t base = a->walk.n;
+    for (uint32_t i = a->noderoles.at[goer].bonds_down[BOND_LEAVES]; i;
+         i = a->bonds.at[i].next_down)
+        vec_push(&a->walk, a->bonds.at[i].child);
+    size_t end = a->walk.n;
+    sort_u32(a->walk.at + base, end - base);
+    for (size_t i = base; i < end; i++) {
+        uint32_t user = a->walk.at[i], id = bond_find(a, BOND_LEAVES, goer, user);
+        bool replaces = a->bonds.at[id].awaited;
+        let_go(a, id);
+        if (!replaces)
+            (void)late_await_end(a, user);
+    }
+    a->walk.n = base;
+    return (uint32_t)(end - base);
 }

@@ -348,15 +348,19 @@ static void give_back(struct anneal *a, uint32_t id)
         task_join_failure(a, t); /* what failed meanwhile is not forgiven to everybody */
 }
 
-/* What it removes waits for nobody who still uses it, nor for what takes its place. */
+/* What it removes waits for nobody who still uses it, nor for what takes its place; and nobody of
+ * it awaits that: what they used may be gone already. */
 static uint32_t leave_all_now(struct anneal *a, uint32_t op)
 {
     const struct op *o = &a->ops.at[op];
     uint32_t n = 0;
     for (size_t i = 0; i < o->noderoles.n; i++) {
-        const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
+        uint32_t id = o->noderoles.at[i];
+        const struct noderole *nr = &a->noderoles.at[id];
         if (nr->op == op && nr->target == TARGET_ABSENT)
-            n += leave_now(a, o->noderoles.at[i]);
+            n += leave_now(a, id);
+        else if (nr->op == op)
+            n += late_await_end(a, id);
     }
     return n;
 }

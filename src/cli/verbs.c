@@ -378,7 +378,8 @@ const struct cli_verb cli_verbs[] = {
                   FLAG("now", 0, "do not wait for those who still use what is removed")),
      .about = "A roll-out stops when more of its members have failed than may; what failed so "
               "far is forgiven then, and the rest goes on. A removal waits for those who still "
-              "use what goes, and for what takes its place; with --now it does not."},
+              "use what goes, and for what takes its place; with --now it does not, and they are "
+              "told at once."},
     {"operation", "history", "list what ran in an operation, as it started", cmd_operation_history,
      S,
      .routes = "GET /v1/operations/{id}/history",

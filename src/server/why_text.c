@@ -408,20 +408,22 @@ static void tell_rollout(const struct why_answer *w, const struct why *y, struct
                           y->value);
 }
 
-/* Who goes waits for it, and can be told not to; or it is what comes in place of what goes. */
+/* Who goes waits for it; or it comes in place of what goes, and users wait too.  All of them can be
+ * told not to. */
 static void tell_leaving(const struct why_answer *w, const struct why *y, struct told *t)
 {
-    struct noderole_view v = {0};
+    struct noderole_view v = {0}, asked = {0};
     (void)anneal_noderole(w->server->engine, y->id, &v);
+    (void)anneal_noderole(w->server->engine, w->child, &asked);
     const char *name = view_noderole_name(w->server, w->mem, y->id);
     const char *state = noderole_state_name(v.state);
     if (y->rule == WHY_USED)
         t->text = arena_printf(w->mem, "goes when %s has let go of it, which is %s", name, state);
     else
         t->text = arena_printf(w->mem, "%s %s, which takes the place of what goes and is %s",
-                               y->value ? "goes after" : "waits for", name, state);
-    if (y->value)
-        t->remedy = arena_printf(w->mem, "anneal operation resume %" PRIu64 " --now", y->value);
+                               asked.target == TARGET_ABSENT ? "goes after" : "waits for", name,
+                               state);
+    t->remedy = arena_printf(w->mem, "anneal operation resume %" PRIu64 " --now", y->value);
 }
 
 static void tell(struct why_answer *w, const struct why *y, struct told *t)

@@ -13,7 +13,7 @@ roles:
     jig: shell
     flags: [cluster]
     actions:
-      converge: [{name: serve, params: {script: 'echo "serve \$ANNEAL_NODE" >>$work/ran'}}]
+      converge: [{name: serve, params: {script: '[ ! -e $work/down ] || exit 1; echo "serve \$ANNEAL_NODE" >>$work/ran'}}]
       stop: [{name: stop, params: {script: 'echo "stop \$ANNEAL_NODE" >>$work/ran'}}]
       remove: [{name: clear, params: {script: 'echo "clear \$ANNEAL_NODE" >>$work/ran; test ! -e $work/stuck'}}]
   - name: balancer
@@ -97,6 +97,24 @@ has "$out" "nothing that operation $op removes waits" "which is told"
 anneal -q node set b1.t --available
 anneal -q node report b2.t alive
 is "$(ends)" succeeded "the rest follows"
+
+# --- one that does not come up at all, and a person who does not wait for it
+touch "$work/down"
+anneal -q deployment propose shop
+anneal -q deployment edit shop --unbind app=a3.t --bind app=a4.t
+asked deployment commit shop
+is "$(ends)" failed "a successor fails"
+is "$(ran)" "" "the old one stays, and its users with it"
+has "$(anneal why balancer@b1.t 2>&1)" "anneal operation resume $op --now" "why of a user says how not to wait"
+out=$(anneal operation resume "$op" --now 2>&1); ok $? "a person says --now" "$out"
+is "$(ends)" failed "the rest is done"
+is "$(states balancer)" "b1.t ACTIVE, b2.t ACTIVE" "its users do not wait either"
+is "$(sort "$work/ran" | paste -sd';')" "clear a3.t;point b1.t a1.t;point b2.t a1.t;stop a3.t" "they run without both"
+rm "$work/down"
+out=$(anneal noderole retry "$(anneal noderole list --role app --node a4.t -o json | jq -r ".items[0].id")" --wait 2>&1); ok $? "then it comes" "$out"
+is "$(tail -n 2 "$work/ran" | sort | paste -sd';')" "point b1.t a1.t,a4.t;point b2.t a1.t,a4.t" "and they are told again"
+anneal -q deployment bind shop app=a3.t --wait
+anneal -q deployment unbind shop app=a4.t --wait
 
 # --- a user that fails keeps what it uses
 touch "$work/broken"

@@ -345,6 +345,77 @@ static void successor_that_fails_keeps_all(void)
     rig_done(&r);
 }
 
+/* --now: neither the old one nor its users wait for what does not come. */
+static void now_without_the_successor(void)
+{
+    struct rig r;
+    begin(&r);
+    struct event now = {.kind = EVENT_RESUME, .id = LEAVING, .now = true};
+    is_int(replace(&r, 0), 0, "c for b");
+    rig_fail(&r, "c");
+    rig_step(&r, now);
+    is_text(rig_started(&r), "b web.1", "the old one goes, and its user is told at once");
+    op_is(&r, LEAVING, "running");
+    is_int(rig_try(&r, now), -ERR_CONFLICT, "there is nothing more to be said");
+    rig_all_ok(&r, "b web.1 web.2");
+    is_text(rig_states(&r, "web c"), "ACTIVE ERROR", "it serves without either");
+    op_is(&r, LEAVING, "failed");
+    rig_do(&r, EVENT_RETRY_NODEROLE, rig_nr(&r, "c").id);
+    rig_ok(&r, "c");
+    is_text(rig_started(&r), "web.1", "the new one counts when it comes");
+    rig_all_ok(&r, "web.1 web.2");
+    op_is(&r, LEAVING, "succeeded");
+    rig_done(&r);
+}
+
+static void now_with_a_dead_successor(void)
+{
+    struct rig r;
+    begin(&r);
+    is_int(replace(&r, 1), 0, "c for b");
+    rig_do(&r, EVENT_NODE_DEAD, 4);
+    is_text(rig_tasks(&r, "b web.1"), "PENDING PENDING:data", "all wait for one that is dead");
+    rig_step(&r, (struct event){.kind = EVENT_RESUME, .id = LEAVING, .now = true});
+    is_text(rig_started(&r), "b web.1", "and do not any more");
+    rig_all_ok(&r, "b web.1 web.2");
+    is_text(rig_states(&r, "web"), "ACTIVE", "told");
+    rig_done(&r);
+}
+
+/* Abandoned it is gone: nobody is with it while they wait for the other. */
+static void now_after_the_goer(void)
+{
+    struct rig r;
+    begin(&r);
+    uint32_t b = rig_nr(&r, "b").id;
+    is_int(replace(&r, 1), 0, "c for b");
+    rig_fail(&r, "c");
+    rig_do(&r, EVENT_ABANDON, b);
+    ok(gone(&r, b), "abandoned");
+    is_text(rig_started(&r), "web.1", "its user is told");
+    rig_done(&r);
+}
+
+/* A child may await although what it lost stays: nothing goes, and a person says now. */
+static void now_though_nothing_goes(void)
+{
+    struct rig r;
+    begin(&r);
+    struct plan *p = rig_plan_new(&r, "c@4");
+    p->changes = arena_new(&p->mem, struct plan_change, CHANGES);
+    p->needs = arena_new(&p->mem, struct plan_need, 1);
+    p->needs[p->n_needs++] = (struct plan_need){rig_nr(&r, "web").id, p->base_noderole};
+    struct plan_change *c = change(&r, p, "web", PLAN_C_PARENTS);
+    c->losses = one(p, rig_nr(&r, "b").id);
+    c->n_losses = 1;
+    is_int(apply(&r, p, LEAVING), 0, "web turns from b to c");
+    rig_fail(&r, "c");
+    is_text(rig_tasks(&r, "web.1"), "DEP_FAILED:dependency", "and awaits it");
+    rig_step(&r, (struct event){.kind = EVENT_RESUME, .id = LEAVING, .now = true});
+    is_text(rig_started(&r), "web.1", "and does not any more");
+    rig_done(&r);
+}
+
 static void run_under_way_awaits_with_the_next(void)
 {
     struct rig r;
@@ -446,6 +517,10 @@ int main(void)
     resolved_as_it_was();
     make_before_break();
     successor_that_fails_keeps_all();
+    now_without_the_successor();
+    now_with_a_dead_successor();
+    now_after_the_goer();
+    now_though_nothing_goes();
     run_under_way_awaits_with_the_next();
     successor_without_users();
     told_again_before_it_goes();
