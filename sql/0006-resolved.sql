@@ -1,3 +1,4 @@
 -- No table changes.  By other rules of the engine the same events lead elsewhere: a task that is
 -- resolved as done, a stopped member of a roll-out that is corrected, tasks that are replaced, users
--- of what leaves by a person's word.  History before is kept apart.
+-- of what leaves by a person's word, operations that others took over or all of whose members failed.
+-- History before is kept apart.

@@ -132,6 +132,8 @@ static void settle_op(struct anneal *a, uint32_t op)
             set_state(a, op, OPERATION_FAILED, why);
         else if (o->counts[TASK_CANCELLED])
             set_state(a, op, OPERATION_CANCELLED, REASON_CANCELLED);
+        else if (o->reason == REASON_OPERATION)
+            set_state(a, op, OPERATION_SUPERSEDED, REASON_NONE);
         else
             set_state(a, op,
                       failures || o->counts[TASK_TOLERATED] ? OPERATION_TOLERATED
@@ -141,6 +143,17 @@ static void settle_op(struct anneal *a, uint32_t op)
     } else if (o->held && o->live == 0) {
         set_state(a, op, OPERATION_CANCELLED, REASON_CANCELLED);
     }
+}
+
+void operation_loses(struct anneal *a, uint32_t id)
+{
+    const struct noderole *nr = &a->noderoles.at[id];
+    struct op *o = &a->ops.at[nr->op];
+    if (nr->op == OPERATION_STANDING || o->state != OPERATION_RUNNING ||
+        nr->passed == nr->n_tasks || o->reason == REASON_TOLERANCE)
+        return;
+    o->reason = REASON_OPERATION;
+    operation_changed(a, nr->op);
 }
 
 void operation_settle_all(struct anneal *a)

@@ -318,6 +318,11 @@ void progress_summary(struct buf *b, const struct progress_op *op)
         progress_outcome_put(b, &op->outcome);
         return;
     }
+    if (!strcmp(op->state, "superseded")) { /* of what was taken over it has no figures */
+        buf_printf(b, ": %s done, a later one took over the rest",
+                   text_count((uint64_t)(op->done + op->skipped), "task").s);
+        return;
+    }
     if (well)
         buf_printf(b, ": %s", text_count((uint64_t)op->total, "task").s);
     else

@@ -116,6 +116,20 @@ is "$(tail -n 2 "$work/ran" | sort | paste -sd';')" "point b1.t a1.t,a4.t;point 
 anneal -q deployment bind shop app=a3.t --wait
 anneal -q deployment unbind shop app=a4.t --wait
 
+# --- what was asked of a node that is given up is not done
+anneal -q deployment bind shop app=a4.t --wait
+anneal -q node set a4.t --unavailable
+asked noderole rerun "$(anneal noderole list --role app --node a4.t -o json | jq -r '.items[0].id')"
+waits() { anneal why "operation/$op" 2>&1 | grep -q "node a4.t was made unavailable"; }
+until_true 20 waits; ok $? "a run waits for its node" "$(anneal why "operation/$op" 2>&1)"
+rerun=$op
+asked node delete a4.t --cascade
+out=$(anneal operation watch "$rerun" 2>&1); is $? 5 "the node is given up: it has not succeeded"
+has "$out" "operation $rerun superseded after" "which is told"
+has "$out" ": 0 tasks done, a later one took over the rest" "with what it did"
+anneal -q node set a4.t --available
+is "$(ends)" succeeded "the other one did what it was to"
+
 # --- a user that fails keeps what it uses
 touch "$work/broken"
 asked deployment unbind shop app=a3.t

@@ -1,7 +1,7 @@
 /* test_operation.c - requests from their start to their end (RFC 01, section 8)
  */
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rig.h"
+#include "changes.h"
 
 static void success(void)
 {
@@ -311,6 +311,62 @@ static void superseded_by_a_plan_in_part(void)
     rig_done(&r);
 }
 
+/* What was asked for is not done by being done away with: whoever took it over answers for it. */
+static void superseded_by_a_removal(void)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    rig_plan(&r, RIG_OP, "a@1 b@2 c@3");
+    rig_all_ok(&r, "a b c");
+    is_text(rig_op_text(&r, RIG_OP), "succeeded", "all of it is there");
+    rig_do(&r, EVENT_NODE_AVAILABLE, 1);
+    rig_rerun(&r, 3, "a");
+    is_text(rig_tasks(&r, "a"), "READY:rerun", "a run waits for its node");
+    is_int(remove_all(&r, 4, (const char *[]){"a", NULL}, 0), 0, "which is given up");
+    is_text(rig_op_text(&r, 3), "superseded", "it did nothing, and has nothing left");
+    is_text(rig_op_text(&r, 4), "succeeded", "the other one did what it was to");
+    rig_op_add(&r, 5, 1, CLASS_NORMAL);
+    struct plan *p = rig_plan_new(&r, "");
+    rig_step(&r, (struct event){.kind = EVENT_PLAN_APPLY, .op = 5, .plan = p});
+    plan_free(p);
+    is_text(rig_op_text(&r, 5), "succeeded", "without anything to do it is another matter");
+    rig_done(&r);
+}
+
+/* Whichever came first, and after a restart. */
+static void superseded_in_part(void)
+{
+    for (int first = 0; first < 3; first++) {
+        struct rig r;
+        rig_init(&r, 3);
+        rig_plan(&r, RIG_OP, "a@1 b@2:2 c@3");
+        rig_all_ok(&r, "c b.1");
+        if (first == 0)
+            rig_ok(&r, "b.2");
+        is_int(remove_all(&r, 3, (const char *[]){"a", "c", NULL}, 1), 0, "a is given up");
+        if (first)
+            is_text(rig_op_text(&r, RIG_OP), "running operation", "the rest goes on");
+        if (first)
+            rig_answer(&r, "b.2", first == 1 ? OUTCOME_OK : OUTCOME_FAILED);
+        is_text(rig_op_text(&r, RIG_OP), first == 2 ? "failed dependency" : "superseded",
+                "it ends as %s", first == 2 ? "what it ran does" : "one of which some was taken");
+        rig_done(&r);
+    }
+}
+
+/* What it has done may be taken: that is history. */
+static void done_is_not_superseded(void)
+{
+    struct rig r;
+    rig_init(&r, 2);
+    rig_plan(&r, RIG_OP, "a@1 b@2");
+    rig_ok(&r, "a");
+    is_int(remove_all(&r, 3, (const char *[]){"a", NULL}, 1), 0, "what is done goes");
+    rig_ok(&r, "b");
+    is_text(rig_op_text(&r, RIG_OP), "succeeded", "it was done");
+    rig_done(&r);
+}
+
 static void time_never_runs_back(void)
 {
     struct rig r;
@@ -340,6 +396,9 @@ int main(void)
     superseded_while_held();
     superseded_by_a_plan();
     superseded_by_a_plan_in_part();
+    superseded_by_a_removal();
+    superseded_in_part();
+    done_is_not_superseded();
     time_never_runs_back();
     return tap_done();
 }

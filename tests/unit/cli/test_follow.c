@@ -45,7 +45,10 @@ static void test_ends(void)
         {"cancelled", OPERATION_JSON("cancelled", 1, 0, 0), 5,
          "noderole 12 runs again\noperation 3 cancelled after 50.0s: 1 of 4 tasks done\n", ""},
         {"superseded", OPERATION_JSON("superseded", 1, 0, 0), 5,
-         "noderole 12 runs again\noperation 3 superseded after 50.0s: 1 of 4 tasks done\n", ""},
+         "noderole 12 runs again\noperation 3 superseded after 50.0s: 1 task done, a later one "
+         "took over the "
+         "rest\n",
+         ""},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct cli_case c = {.server = ending_as(cases[i].end)};
