@@ -343,6 +343,7 @@ void tolerance_restore(struct anneal *a);
 /* rollout.c */
 /* An order edge between two members: the next one waits until that one has ended. */
 bool rollout_orders(const struct anneal *a, uint32_t dep, uint32_t t);
+bool rollout_op_spent(struct anneal *a, uint32_t op); /* have more failed, somewhere, than may? */
 bool rollout_op_stopped(const struct anneal *a, uint32_t op); /* has any of its roll-outs? */
 uint32_t rollout_failures(struct anneal *a, uint32_t group, uint32_t op);
 uint32_t rollout_budget(const struct anneal *a, uint32_t group, uint32_t op);
@@ -463,6 +464,7 @@ void operation_loses(struct anneal *a, uint32_t noderole);
 void operation_touch(struct anneal *a,
                      uint32_t op); /* it may have ended: looked at after the step */
 void operation_reopen(struct anneal *a, uint32_t op); /* work was given back to it */
+void operation_set_state(struct anneal *a, uint32_t op, enum operation_state to, enum reason why);
 void operation_settle_all(struct anneal *a);
 void operation_drain(struct anneal *a, uint32_t op); /* more failed than may: it comes to an end */
 void operation_changed(struct anneal *a, uint32_t op);

@@ -339,9 +339,11 @@ static void why_rollouts(const struct anneal *a, uint32_t op, struct list *l)
 {
     const struct op *o = &a->ops.at[op];
     size_t before = l->n;
-    for (size_t i = 0; o->counts[TASK_CANCELLED] > 0 && i < o->noderoles.n; i++) {
+    for (size_t i = 0; i < o->noderoles.n; i++) {
         const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
-        if (nr->op != op || !(nr->mode & MODE_STOPPED))
+        bool failed = o->reason == REASON_ROLLOUT && nr->failed > 0 && nr->node && nr->group &&
+                      a->groups.at[nr->group].stops && !(nr->mode & MODE_FORGIVEN);
+        if (nr->op != op || (!failed && !(nr->mode & MODE_STOPPED)))
             continue;
         size_t k = before;
         while (k < l->n && l->at[k].id != nr->group)

@@ -9,8 +9,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "annealer/annealer_i.h"
 
-#include <stdlib.h>
-
 void operation_changed(struct anneal *a, uint32_t op)
 {
     uint8_t s = a->ops.at[op].state;
@@ -42,7 +40,7 @@ static uint32_t unfinished(const struct op *o)
            o->counts[TASK_WAITING];
 }
 
-static void set_state(struct anneal *a, uint32_t op, enum operation_state to, enum reason why)
+void operation_set_state(struct anneal *a, uint32_t op, enum operation_state to, enum reason why)
 {
     struct op *o = &a->ops.at[op];
     change_add(a, ROWS_OPERATION, op, o->state, (uint8_t)to, (uint8_t)why);
@@ -123,25 +121,25 @@ static void settle_op(struct anneal *a, uint32_t op)
         if (o->live > 0 && unfinished(o) > 0)
             return; /* else what is open is of runs that are over */
         cancel_rest(a, op);
-        set_state(a, op, OPERATION_FAILED, REASON_TOLERANCE);
+        operation_set_state(a, op, OPERATION_FAILED, REASON_TOLERANCE);
     } else if (unfinished(o) == 0 || rolled_out(a, op)) {
         enum reason why = failures ? judge_failures(a, op) : REASON_NONE;
         if (rollout_op_stopped(a, op))
             why = REASON_ROLLOUT;
         if (why)
-            set_state(a, op, OPERATION_FAILED, why);
+            operation_set_state(a, op, OPERATION_FAILED, why);
         else if (o->counts[TASK_CANCELLED])
-            set_state(a, op, OPERATION_CANCELLED, REASON_CANCELLED);
+            operation_set_state(a, op, OPERATION_CANCELLED, REASON_CANCELLED);
         else if (o->reason == REASON_OPERATION)
-            set_state(a, op, OPERATION_SUPERSEDED, REASON_NONE);
+            operation_set_state(a, op, OPERATION_SUPERSEDED, REASON_NONE);
         else
-            set_state(a, op,
-                      failures || o->counts[TASK_TOLERATED] ? OPERATION_TOLERATED
-                                                            : OPERATION_SUCCEEDED,
-                      REASON_NONE);
+            operation_set_state(a, op,
+                                failures || o->counts[TASK_TOLERATED] ? OPERATION_TOLERATED
+                                                                      : OPERATION_SUCCEEDED,
+                                REASON_NONE);
         lane_give_back(a, op);
     } else if (o->held && o->live == 0) {
-        set_state(a, op, OPERATION_CANCELLED, REASON_CANCELLED);
+        operation_set_state(a, op, OPERATION_CANCELLED, REASON_CANCELLED);
     }
 }
 
@@ -168,8 +166,9 @@ void operation_reopen(struct anneal *a, uint32_t op)
 {
     const struct op *o = &a->ops.at[op];
     if (op != OPERATION_STANDING && o->state != OPERATION_RUNNING) /* held, it stays what it was */
-        set_state(a, op, OPERATION_RUNNING,
-                  o->held && o->reason == REASON_TOLERANCE ? REASON_TOLERANCE : REASON_RETRY);
+        operation_set_state(a, op, OPERATION_RUNNING,
+                            o->held && o->reason == REASON_TOLERANCE ? REASON_TOLERANCE
+                                                                     : REASON_RETRY);
     operation_touch(a, op);
 }
 
@@ -382,7 +381,8 @@ static int resume(struct anneal *a, const struct event *ev, struct err *e)
 {
     uint32_t op = ev->id;
     struct op *o = &a->ops.at[op];
-    bool held = op != OPERATION_STANDING && (o->held || rollout_op_stopped(a, op));
+    bool held = op != OPERATION_STANDING &&
+                (o->held || rollout_op_stopped(a, op) || rollout_op_spent(a, op));
     uint32_t freed = ev->now ? leave_all_now(a, op) : 0;
     if (freed > 0 && !held)
         return 0;
@@ -447,7 +447,7 @@ void operation_supersede(struct anneal *a, uint32_t old, uint32_t op)
         give_back(a, id);
     }
     o->held = false;
-    set_state(a, old, OPERATION_SUPERSEDED, REASON_NONE);
+    operation_set_state(a, old, OPERATION_SUPERSEDED, REASON_NONE);
     lane_give_back(a, old);
     operation_touch(a, op);
 }
@@ -626,68 +626,4 @@ int operation_event(struct anneal *a, const struct event *ev, struct err *e)
     if (ev->kind == EVENT_RESUME)
         return resume(a, ev, e);
     return retry_operation(a, ev->id, e);
-}
-
-/* Pools that are full of spans of ours, none of which has a task that could start: by id, 1 each.
- */
-static uint8_t *stuck_pools(const struct anneal *a)
-{
-    uint8_t *stuck = NULL;
-    for (uint32_t p = 1; p < a->pools.n; p++) {
-        const struct pool *pool = &a->pools.at[p];
-        if (!pool->exists || pool->closed || pool->taken == 0 || limits_pool_room(pool))
-            continue;
-        stuck = stuck ? stuck : xcalloc(a->pools.n, 1);
-        stuck[p] = 1;
-    }
-    for (uint32_t t = 1; stuck && t < a->task_end; t++) {
-        const struct span *s = &a->spans.at[a->tasks[t].span];
-        if (!a->tasks[t].span || !s->held || a->task_state[t] != TASK_READY)
-            continue;
-        for (uint32_t i = 0; i < s->n_pools; i++)
-            stuck[s->pools[i]] = 0; /* it waits for a node, a worker or a hold: that explains it */
-    }
-    return stuck;
-}
-
-/* Would it start, were it not for stuck pools? */
-static bool waits_for_stuck(const struct anneal *a, uint32_t t, const uint8_t *stuck)
-{
-    struct why why[8];
-    size_t n = anneal_why_task(a, t, why, 8);
-    bool any = false;
-    for (size_t i = 0; i < n; i++) {
-        if (why[i].rule != WHY_POOL_FULL)
-            return false;
-        any |= stuck[why[i].id];
-    }
-    return any;
-}
-
-/* Looked for only when nothing runs and no timer is armed.  Depends on the state alone, not on how
- * it came about, and finds all there are, so that the next step has nothing left to find. */
-void operation_find_stall(struct anneal *a)
-{
-    if (a->live_n > 0 || a->timers.n > 0 || a->totals_task[TASK_READY] == 0) {
-        a->stall_told = false;
-        return;
-    }
-    uint8_t *stuck = stuck_pools(a);
-    for (uint32_t t = 1; stuck && t < a->task_end; t++) {
-        uint32_t op = task_op(a, t);
-        if (a->task_state[t] != TASK_READY || a->ops.at[op].state != OPERATION_RUNNING ||
-            !waits_for_stuck(a, t, stuck))
-            continue;
-        if (op == OPERATION_STANDING) { /* it cannot fail, but it is told once */
-            if (!a->stall_told && a->fx && a->fx->stalled == 0)
-                a->fx->stalled = op;
-            a->stall_told = true;
-            continue;
-        }
-        set_state(a, op, OPERATION_FAILED, REASON_STALLED);
-        a->ops.at[op].held = true;
-        if (a->fx && (a->fx->stalled <= OPERATION_STANDING || op < a->fx->stalled))
-            a->fx->stalled = op;
-    }
-    free(stuck);
 }

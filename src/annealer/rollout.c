@@ -104,6 +104,27 @@ static bool spent(struct anneal *a, uint32_t group, uint32_t op)
            rollout_failures(a, group, op) > rollout_budget(a, group, op);
 }
 
+static bool rolls(const struct anneal *a, const struct noderole *nr)
+{
+    return nr->node && nr->group && a->groups.at[nr->group].stops && nr->op != OPERATION_STANDING &&
+           nr->target != TARGET_ABSENT;
+}
+
+bool rollout_op_spent(struct anneal *a, uint32_t op)
+{
+    uint32_t counted = 0; /* nearly always all are of one group */
+    for (size_t i = 0; i < a->ops.at[op].noderoles.n; i++) {
+        const struct noderole *nr = &a->noderoles.at[a->ops.at[op].noderoles.at[i]];
+        if (nr->op != op || nr->failed == 0 || (nr->mode & MODE_FORGIVEN) || !rolls(a, nr) ||
+            nr->group == counted)
+            continue;
+        counted = nr->group;
+        if (spent(a, counted, op))
+            return true;
+    }
+    return false;
+}
+
 /* What has not started of it does not; what waits for that is on a->walk. */
 static void stop_member(struct anneal *a, uint32_t id)
 {
@@ -116,12 +137,6 @@ static void stop_member(struct anneal *a, uint32_t id)
         return;
     nr->mode |= MODE_STOPPED;
     noderole_changed(a, id);
-}
-
-static bool rolls(const struct anneal *a, const struct noderole *nr)
-{
-    return nr->node && nr->group && a->groups.at[nr->group].stops && nr->op != OPERATION_STANDING &&
-           nr->target != TARGET_ABSENT;
 }
 
 void rollout_failed(struct anneal *a, uint32_t id)

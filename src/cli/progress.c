@@ -200,13 +200,32 @@ static int op_tasks_draw(struct pen *pen, const struct progress_task *tasks, siz
     return drawn;
 }
 
-/* "the roll-out of web stopped: 2 of 7 members failed, 0 may; 5 are left as they are" */
+/* "the roll-out of web stopped: 2 of 7 members failed, 0 may; 5 are left as they are".  Once some
+ * of those that failed are put right, or another operation's, the figures are not those of its end.
+ */
 static void rollout_put(struct buf *b, const struct progress_rollout *r)
 {
-    buf_printf(b, "the roll-out of %s stopped: %lld of %s failed, %lld may; %lld %s left as %s",
-               r->name, (long long)r->failed, text_count((uint64_t)r->members, "member").s,
-               (long long)r->may_fail, (long long)r->left, r->left == 1 ? "is" : "are",
-               r->left == 1 ? "it is" : "they are");
+    const struct text_count members = text_count((uint64_t)r->members, "member");
+    buf_printf(b, "the roll-out of %s stopped", r->name);
+    if (r->failed > r->may_fail)
+        buf_printf(b, ": %lld of %s failed, %lld may; ", (long long)r->failed, members.s,
+                   (long long)r->may_fail);
+    else
+        buf_printf(b, "; of the %s that %s still its own, %lld failed and ", members.s,
+                   r->members == 1 ? "is" : "are", (long long)r->failed);
+    if (r->left)
+        buf_printf(b, "%lld %s left as %s", (long long)r->left, r->left == 1 ? "is" : "are",
+                   r->left == 1 ? "it is" : "they are");
+    else
+        buf_puts(b, "none was left to begin");
+}
+
+static bool any_left(const struct progress_op *op)
+{
+    for (size_t i = 0; i < op->n_rollouts; i++)
+        if (op->rollouts[i].left)
+            return true;
+    return false;
 }
 
 void progress_rollouts_put(struct buf *b, const struct progress_op *op, const char *margin)
@@ -218,8 +237,13 @@ void progress_rollouts_put(struct buf *b, const struct progress_op *op, const ch
     }
     if (!op->n_rollouts)
         return;
-    buf_printf(b, "%s  on with the rest:          anneal operation resume %lld [--failures N]\n",
-               margin, (long long)op->id);
+    if (any_left(op))
+        buf_printf(b,
+                   "%s  on with the rest:          anneal operation resume %lld [--failures N]\n",
+                   margin, (long long)op->id);
+    else
+        buf_printf(b, "%s  on with who waits for it:  anneal operation resume %lld\n", margin,
+                   (long long)op->id);
     buf_printf(b, "%s  the same with what failed: anneal operation retry %lld\n", margin,
                (long long)op->id);
     if (*op->rollback)

@@ -54,28 +54,35 @@ struct value *rollouts_view(struct server *s, struct arena *mem, uint32_t op)
         const struct rollout_count *c = &all.at[i];
         struct value *v = value_map(mem);
         uint32_t may;
-        (void)anneal_rollout(s->engine, c->group, op, &may);
+        bool spent = anneal_rollout(s->engine, c->group, op, &may) > may;
         value_put_text(mem, v, "name", arena_strdup(mem, group_name(s, c->group)));
         value_put_int(mem, v, "members", c->members);
         value_put_int(mem, v, "failed", c->failed);
         value_put_int(mem, v, "may_fail", may);
         value_put_int(mem, v, "left", c->left);
-        value_put_bool(mem, v, "stopped", c->left > 0);
+        value_put_bool(mem, v, "stopped", c->left > 0 || spent);
         value_add(mem, list, v);
     }
     vec_done(&all);
     return list;
 }
 
-uint32_t rollouts_left(const struct server *s, uint32_t group, uint32_t op)
+const char *rollouts_stop_text(const struct server *s, struct arena *mem, uint32_t group,
+                               uint32_t op)
 {
-    uint32_t left = 0;
+    uint32_t left = 0, may, failed = anneal_rollout(s->engine, group, op, &may);
     for (uint32_t id = 1; id < anneal_noderole_end(s->engine); id++) {
         struct noderole_view v;
         left += anneal_noderole(s->engine, id, &v) && v.group == group && v.operation == op &&
                 v.stopped;
     }
-    return left;
+    const char *rest = left ? arena_printf(mem, "%s left as %s", text_count(left, "member").s,
+                                           left == 1 ? "it is" : "they are")
+                            : "no member was left to begin";
+    if (failed <= may) /* some of those that failed are put right, or another operation's */
+        return arena_printf(mem, "stopped; %s", rest);
+    return arena_printf(mem, "stopped: %s failed, %u may; %s", text_count(failed, "member").s, may,
+                        rest);
 }
 
 /* Whoever goes back has fled from what was before: that is no way back. */

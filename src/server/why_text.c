@@ -395,14 +395,10 @@ static void tell_tolerance(const struct why_answer *w, const struct why *y, stru
 
 static void tell_rollout(const struct why_answer *w, const struct why *y, struct told *t)
 {
-    uint32_t may, failed = anneal_rollout(w->server->engine, y->id, (uint32_t)y->value, &may);
     t->gravity = GRAVITY_PERSON;
-    uint32_t left = rollouts_left(w->server, y->id, (uint32_t)y->value);
-    t->text = arena_printf(w->mem,
-                           "the roll-out of %s in operation %" PRIu64
-                           " stopped: %s failed, %u may; %s left as %s",
-                           or_unknown(t->about.name), y->value, text_count(failed, "member").s, may,
-                           text_count(left, "member").s, left == 1 ? "it is" : "they are");
+    t->text = arena_printf(w->mem, "the roll-out of %s in operation %" PRIu64 " %s",
+                           or_unknown(t->about.name), y->value,
+                           rollouts_stop_text(w->server, w->mem, y->id, (uint32_t)y->value));
     t->remedy = arena_printf(w->mem, "anneal operation resume %" PRIu64, y->value);
     t->see = arena_printf(w->mem, "anneal task list --operation %" PRIu64 " --state FAILED",
                           y->value);

@@ -82,6 +82,14 @@ is "$(anneal role show web -o json | jq -r .strategy.failures)" "50%" "the catal
 out=$(all good3); ok $? "changed with a budget" "$out"
 out=$(all bad)
 is "$(ran)" "n1.t n2.t n3.t" "half of four may fail, the third stops it"
+op=$(anneal operation list -o json | jq '.items | map(select(.kind == "commit")) | max_by(.id).id')
+has "$(anneal operation show "$op")" "stopped: 3 of 4 members failed, 2 may; 1 is left as it is" "told so"
+out=$(anneal deployment unbind shop web=n1.t --wait 2>&1); ok $? "one of those that failed goes" "$out"
+out=$(anneal operation show "$op")
+has "$out" "the roll-out of web stopped; of the 3 members that are still its own, 2 failed and 1 is left as it is" "what ended is not told with other figures"
+is "$(grep -c '2 may' <<<"$out")" 0 "as if it had not had to stop"
+has "$out" "anneal operation resume $op" "and goes on by the same commands"
+has "$(anneal why web@n4.t 2>&1)" "the roll-out of web in operation $op stopped; 1 member left as it is" "nor by why"
 site '{type: parallel, failures: 1}'
 out=$(anneal lint "$work/site" 2>&1); is $? 2 "a strategy that never stops has no budget"
 site '{type: rolling, max: 1, failures: many}'

@@ -73,6 +73,22 @@ case_of "strategy: {type: one_by_one, failures: 1}" 2
 case_of "strategy: {type: parallel, amount: 2}, fault_tolerance: 1" 2
 case_of "strategy: {type: rolling, amount: 1}, fault_tolerance: '40%'" 3
 
+# --- all have begun: nobody is left to stop, but who waits for them
+load "strategy: {type: parallel, amount: 5}, fault_tolerance: 1"
+heal
+fail
+out=$(deploy); is $? 11 "all had begun, and all failed"
+op=$(last)
+is "$(figures) $(tried report)" "rollout web 5/5 1 0 0" "with a budget that was spent"
+has "$out" "the roll-out of web stopped: 5 of 5 members failed, 1 may; none was left to begin" "which is told"
+has "$out" "on with who waits for it:  anneal operation resume $op" "with what goes on"
+has "$(anneal why "operation/$op")" "stopped: 5 members failed, 1 may; no member was left to begin" "and by why"
+: >"$trail"
+anneal operation resume "$op" --wait >/dev/null 2>&1
+is "$(tried report)" 5 "resumed, what failed is forgiven by who waits for them"
+heal
+out=$(anneal operation retry "$op" --wait 2>&1); ok $? "put right" "$out"
+
 # --- within what may fail
 load "strategy: {type: one_by_one, failures: 1}"
 touch "$work/fail/serve-n2.t"

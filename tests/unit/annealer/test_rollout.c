@@ -213,6 +213,32 @@ static void behind_a_join(void)
     rig_done(&r);
 }
 
+/* The last one fails, or all had begun: there is nobody left to stop, but who waits for them. */
+static void nobody_left_to_start(void)
+{
+    struct rig r;
+    rig_init(&r, 6);
+    rollout(&r, 1);
+    rig_step(&r, (struct event){.kind = EVENT_POOL_SET, .id = 1, .n = 3});
+    rig_plan(&r, RIG_OP, "a@1+1%1 b@2+1%1 c@3+1%1 t@0~t>a,b,c all@5>t");
+    rig_fail(&r, "a");
+    rig_fail(&r, "b");
+    rig_ok(&r, "c");
+    is_text(rig_tasks(&r, "t all"), "DEP_FAILED:dependency DEP_FAILED:dependency",
+            "more failed than may");
+    is_text(rig_op_text(&r, RIG_OP), "failed rollout", "so it has failed");
+    struct why why[8];
+    is_int(anneal_why_operation(r.a, RIG_OP, why, 8), 3, "why has the roll-out and what failed");
+    is_text(why_rule_name(why[0].rule), "rollout-stopped", "in that order");
+    rig_do(&r, EVENT_RESUME, RIG_OP);
+    is_text(rig_started(&r), "all", "a resume forgives them, and who waits for them goes on");
+    rig_ok(&r, "all");
+    is_text(rig_op_text(&r, RIG_OP), "succeeded-with-failures", "to the end");
+    is_int(rig_try(&r, (struct event){.kind = EVENT_RESUME, .id = RIG_OP}), -ERR_CONFLICT,
+           "what is forgiven is not forgiven again");
+    rig_done(&r);
+}
+
 static void more_may_fail(void)
 {
     struct rig r;
@@ -323,6 +349,7 @@ static void aside_fails(void)
 int main(void)
 {
     behind_a_join();
+    nobody_left_to_start();
     more_may_fail();
     told_when_it_stops();
     aside();
