@@ -67,15 +67,22 @@ struct value *rollouts_view(struct server *s, struct arena *mem, uint32_t op)
     return list;
 }
 
-const char *rollouts_stop_text(const struct server *s, struct arena *mem, uint32_t group,
-                               uint32_t op)
+uint32_t rollouts_left(const struct server *s, uint32_t group, uint32_t op)
 {
-    uint32_t left = 0, may, failed = anneal_rollout(s->engine, group, op, &may);
+    uint32_t left = 0;
     for (uint32_t id = 1; id < anneal_noderole_end(s->engine); id++) {
         struct noderole_view v;
         left += anneal_noderole(s->engine, id, &v) && v.group == group && v.operation == op &&
                 v.stopped;
     }
+    return left;
+}
+
+const char *rollouts_stop_text(const struct server *s, struct arena *mem, uint32_t group,
+                               uint32_t op)
+{
+    uint32_t may, failed = anneal_rollout(s->engine, group, op, &may);
+    uint32_t left = rollouts_left(s, group, op);
     const char *rest = left ? arena_printf(mem, "%s left as %s", text_count(left, "member").s,
                                            left == 1 ? "it is" : "they are")
                             : "no member was left to begin";

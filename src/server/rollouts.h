@@ -18,6 +18,8 @@ struct value *rollouts_view(struct server *s, struct arena *mem, uint32_t op);
 const char *rollouts_way_back(struct server *s, struct arena *mem, uint32_t op);
 /* What needs a person: roll-outs that stopped, all of them as one entry of the list. */
 void rollouts_attention(struct server *s, struct arena *mem, struct value *list);
+/* How many members one left as they are. */
+uint32_t rollouts_left(const struct server *s, uint32_t group, uint32_t op);
 /* "stopped: 2 members failed, 1 may; 3 members left as they are", and without the first figures
  * where they are not those of its end any more. */
 const char *rollouts_stop_text(const struct server *s, struct arena *mem, uint32_t group,
