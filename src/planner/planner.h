@@ -205,8 +205,8 @@ struct revise_request {
     uint32_t n_changed;
 };
 /* One plan for a difference; refusals as planner_bind().  A change that comes to nothing is left
- * out.
- */
+ * out.  Who comes back is as a new one to those who need its role, and gains what came meanwhile
+ * to the clusters that it needs. */
 int planner_revise(const struct catalog *c, const struct planner_world *w,
                    const struct revise_request *req, struct plan **ret_plan, struct err *e);
 

@@ -339,6 +339,43 @@ void sim_change_remove(struct sim *s)
     draft_apply(d);
 }
 
+/* Who stays, somebody, gains the one that is taken back, and may lose another for it; 0: nobody. */
+static uint32_t regain_draw(struct draft_change *d, uint32_t back)
+{
+    struct plan *p = d->plan;
+    struct noderole_view v;
+    uint32_t child = rng_from(&d->sim->chaos, 1, anneal_noderole_end(engine(d)) - 1), n;
+    if (!anneal_noderole(engine(d), child, &v) || !v.node || v.n_tasks == 0 ||
+        v.target == TARGET_ABSENT || (v.flags & NODEROLE_F_PHASED) ||
+        sim_plan_seated(d->sim, child) || !plain_ancestors(d, back))
+        return 0;
+    const uint32_t *parents = anneal_parents(engine(d), child, &n);
+    p->needs = arena_new(&p->mem, struct plan_need, 1);
+    p->needs[0] = (struct plan_need){child, back, n > 0 ? parents[0] : 0};
+    p->n_needs = 1;
+    return n > 1 && rng_chance(&d->sim->chaos, 500) ? child : 0;
+}
+
+static void restore_draw(struct draft_change *d, uint32_t loser)
+{
+    if (loser)
+        id_add(d, loser);
+    qsort(d->ids, d->n, sizeof *d->ids, by_id);
+    for (uint32_t i = 0; i < d->n; i++) {
+        struct plan_change *c = &d->plan->changes[i];
+        uint32_t n, *losses = arena_new(&d->plan->mem, uint32_t, 1);
+        *c = (struct plan_change){.noderole = d->ids[i], .what = PLAN_C_TASKS, .user = str_of("")};
+        if (d->ids[i] == loser) {
+            losses[0] = anneal_parents(engine(d), loser, &n)[0];
+            c->what = PLAN_C_PARENTS;
+            c->losses = losses;
+            c->n_losses = 1;
+        } else {
+            tasks_draw(d, c, 1);
+        }
+    }
+}
+
 /* It is wanted after all, with whatever it needs. */
 void sim_change_restore(struct sim *s)
 {
@@ -358,12 +395,8 @@ void sim_change_restore(struct sim *s)
         }
     if (!ours) /* what it needs goes because a snapshot says so */
         d->n = 0;
-    qsort(d->ids, d->n, sizeof *d->ids, by_id);
-    for (uint32_t i = 0; i < d->n; i++) {
-        struct plan_change *c = &d->plan->changes[i];
-        *c = (struct plan_change){.noderole = d->ids[i], .what = PLAN_C_TASKS, .user = str_of("")};
-        tasks_draw(d, c, 1);
-    }
+    uint32_t loser = d->n > 0 && rng_chance(&s->chaos, 500) ? regain_draw(d, d->ids[0]) : 0;
+    restore_draw(d, loser);
     draft_apply(d);
 }
 

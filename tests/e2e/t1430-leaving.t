@@ -154,6 +154,7 @@ is_back() { # HOW
     is "$(told b1.t);$(told b2.t)" "point b1.t a1.t,a3.t,a4.t;point b2.t a1.t,a3.t,a4.t" "$1: those who used it do again"
     is "$(needs b1.t)" "a1.t,a3.t,a4.t" "$1: and need it"
 }
+nodes a4.t
 out=$(anneal deployment bind shop app=a3.t,a4.t --wait 2>&1); ok $? "three members" "$out"
 going
 asked deployment bind shop app=a3.t
