@@ -194,6 +194,21 @@ static uint32_t span_draw(struct draft *d)
     return ++p->n_spans;
 }
 
+/* Members of a roll-out start one after the other, as by a strategy. */
+static bool rolls_out(const struct plan *p, const struct plan_noderole *nr)
+{
+    return nr->group && p->groups[nr->group - 1].stops;
+}
+
+static uint32_t strategy_span(struct draft *d)
+{
+    struct plan *p = d->plan;
+    uint32_t *pools = arena_new(&p->mem, uint32_t, 1);
+    pools[0] = PLAN_NEW | 0;
+    p->spans[p->n_spans] = (struct plan_span){pools, 1};
+    return ++p->n_spans;
+}
+
 /* Some who live get a new peer to need.  Peers have no parents and wait for
  * nobody, so no circle can close. */
 static void peers_draw(struct draft *d)
@@ -293,8 +308,9 @@ static void tasks_draw(struct draft *d, uint32_t i)
         joins_draw(d, i);
         return;
     }
-    bool peer = is_peer(p, i), chain = rng_chance(r, 350), phased = !chain && rng_chance(r, 200);
-    uint32_t span = chain ? span_draw(d) : 0;
+    bool peer = is_peer(p, i), chain = rng_chance(r, rolls_out(p, nr) ? 800 : 350),
+         phased = !chain && rng_chance(r, 200);
+    uint32_t span = chain && rolls_out(p, nr) ? strategy_span(d) : chain ? span_draw(d) : 0;
     if (phased)
         nr->flags |= NODEROLE_F_PHASED;
     for (uint32_t k = 0; k < nr->n_tasks; k++) {
@@ -361,10 +377,12 @@ static struct plan *plan_draw(struct sim *s, uint32_t noderoles)
     p->pools[0] = (struct plan_pool){str_of("strategy"), rng_from(r, 1, 3)};
     p->groups = arena_new(&p->mem, struct plan_group, GROUPS_MOST);
     p->n_groups = rng_below(r, GROUPS_MOST + 1);
-    for (uint32_t i = 0; i < p->n_groups; i++)
-        p->groups[i] = (struct plan_group){str_of("group"),
-                                           rng_chance(r, 200) ? PLAN_ANY_FAIL : rng_below(r, 4),
-                                           rng_chance(r, 500)};
+    for (uint32_t i = 0; i < p->n_groups; i++) {
+        bool stops = rng_chance(r, 500), any = rng_chance(r, stops ? 50 : 200);
+        p->groups[i] = (struct plan_group){
+            str_of("group"), any ? PLAN_ANY_FAIL : rng_below(r, stops ? 2 : 4), stops};
+        p->n_pools |= stops;
+    }
     p->n_noderoles = noderoles;
     p->noderoles = arena_new(&p->mem, struct plan_noderole, noderoles);
     for (uint32_t i = 0; i < noderoles; i++)
