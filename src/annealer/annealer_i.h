@@ -458,9 +458,9 @@ void nodes_came_back(struct anneal *a, uint32_t node);
 
 /* operation.c */
 void operation_count(struct anneal *a, uint32_t op, enum task_state from, enum task_state to);
-/* Another one takes over a noderole of it, before it is done: from then on the reason why it runs
- * is OPERATION, and it does not end as if it had done all that was asked of it. */
-void operation_loses(struct anneal *a, uint32_t noderole);
+/* Another one takes over a noderole before it is done, or to remove it: from then on the reason why
+ * it runs is OPERATION or REMOVED, and it may not end as if it had done what was asked of it. */
+void operation_loses(struct anneal *a, uint32_t noderole, uint32_t to, bool removed);
 void operation_touch(struct anneal *a,
                      uint32_t op); /* it may have ended: looked at after the step */
 void operation_reopen(struct anneal *a, uint32_t op); /* work was given back to it */

@@ -411,8 +411,10 @@ struct change_past *change_begin(struct anneal *a, const struct plan *p, uint32_
         const struct plan_change *c = &p->changes[i];
         struct noderole *nr = &a->noderoles.at[c->noderole];
         bool shut = gate_shut(a, c->noderole);
-        if (!past[i].left)
+        if (!past[i].left) {
+            operation_loses(a, c->noderole, op, c->what & PLAN_C_REMOVE);
             noderole_adopt(a, c->noderole, op);
+        }
         if (c->what & (PLAN_C_TASKS | PLAN_C_DEFS))
             nr->flags = c->flags;
         gate_moved(a, c->noderole, shut);

@@ -50,7 +50,6 @@ void noderole_adopt(struct anneal *a, uint32_t id, uint32_t op)
     struct op *from = &a->ops.at[nr->op], *to = &a->ops.at[op];
     if (nr->op == op)
         return;
-    operation_loses(a, id);
     tolerance_forgive(a, id, false); /* another roll-out */
     for (uint32_t i = 0; i < nr->n_tasks; i++) {
         uint32_t t = nr->first_task + i;

@@ -110,6 +110,19 @@ static bool rolled_out(const struct anneal *a, uint32_t op)
     return following == unfinished(o);
 }
 
+/* Another operation has what was not done.  Who is not wanted any more is not waited for, if
+ * anything else was done. */
+static bool taken_over(const struct anneal *a, uint32_t op)
+{
+    const struct op *o = &a->ops.at[op];
+    bool any = o->gone > 0;
+    for (size_t i = 0; !any && o->reason == REASON_REMOVED && i < o->noderoles.n; i++) {
+        const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
+        any = nr->op == op && nr->node && nr->passed > 0;
+    }
+    return o->reason == REASON_OPERATION || (o->reason == REASON_REMOVED && !any);
+}
+
 static void settle_op(struct anneal *a, uint32_t op)
 {
     struct op *o = &a->ops.at[op];
@@ -130,7 +143,7 @@ static void settle_op(struct anneal *a, uint32_t op)
             operation_set_state(a, op, OPERATION_FAILED, why);
         else if (o->counts[TASK_CANCELLED])
             operation_set_state(a, op, OPERATION_CANCELLED, REASON_CANCELLED);
-        else if (o->reason == REASON_OPERATION)
+        else if (taken_over(a, op))
             operation_set_state(a, op, OPERATION_SUPERSEDED, REASON_NONE);
         else
             operation_set_state(a, op,
@@ -143,14 +156,14 @@ static void settle_op(struct anneal *a, uint32_t op)
     }
 }
 
-void operation_loses(struct anneal *a, uint32_t id)
+void operation_loses(struct anneal *a, uint32_t id, uint32_t op, bool removed)
 {
     const struct noderole *nr = &a->noderoles.at[id];
     struct op *o = &a->ops.at[nr->op];
-    if (nr->op == OPERATION_STANDING || o->state != OPERATION_RUNNING ||
-        nr->passed == nr->n_tasks || o->reason == REASON_TOLERANCE)
+    if (nr->op == op || nr->op == OPERATION_STANDING || o->state != OPERATION_RUNNING ||
+        nr->passed == nr->n_tasks || o->reason == REASON_TOLERANCE || o->reason == REASON_OPERATION)
         return;
-    o->reason = REASON_OPERATION;
+    o->reason = removed ? REASON_REMOVED : REASON_OPERATION;
     operation_changed(a, nr->op);
 }
 
@@ -561,6 +574,7 @@ static int rerun(struct anneal *a, const struct event *ev, struct err *e)
     for (uint32_t i = 0; i < ev->n_ids; i++) {
         uint32_t id = ev->ids[i];
         const struct noderole *nr = &a->noderoles.at[id];
+        operation_loses(a, id, ev->op, false);
         noderole_adopt(a, id, ev->op);
         if (nr->failed > 0 || nr->cancelled > 0)
             correct_begin(a, id, REASON_RERUN, true);
@@ -587,8 +601,10 @@ static int data_set(struct anneal *a, const struct event *ev, struct err *e)
     noderole_changed(a, ev->id);
     if (nr->failed > 0 && !correct_may(a, ev->id, ev->returned, ev->op ? ev->op : nr->op))
         return 0; /* it waits for a person's own word, and what failed before is not this one's */
-    if (ev->op)
+    if (ev->op) {
+        operation_loses(a, ev->id, ev->op, false);
         noderole_adopt(a, ev->id, ev->op);
+    }
     ripple_refresh(a, ev->id, ev->returned ? REASON_RETURNED : REASON_DATA, false);
     return 0;
 }

@@ -24,6 +24,7 @@ static int check_noderole_again(const struct anneal *a, uint32_t id, struct err 
 static void begin_again(struct anneal *a, uint32_t id, uint32_t op)
 {
     struct noderole *nr = &a->noderoles.at[id];
+    operation_loses(a, id, op, false);
     noderole_adopt(a, id, op);
     nr->incarnation++;
     nr->reason = REASON_REDEPLOY;
