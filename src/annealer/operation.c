@@ -51,7 +51,7 @@ void operation_set_state(struct anneal *a, uint32_t op, enum operation_state to,
     for (int s = 0; s < TASK_STATE_COUNT; s++)
         o->total += o->counts[s];
     o->done = o->gone + o->counts[TASK_DONE] + o->counts[TASK_SKIPPED];
-    o->failed = o->counts[TASK_FAILED] + o->counts[TASK_DEP_FAILED] + o->counts[TASK_TOLERATED];
+    o->failed = o->counts[TASK_FAILED] + o->counts[TASK_TOLERATED];
 }
 
 /* How it ends with tasks that failed: NONE if all of them are forgiven.  Stages and joins have

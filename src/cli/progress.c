@@ -89,6 +89,14 @@ struct progress_op progress_op_read(struct arena *mem, const struct value *v)
         .outcome = outcome_read(mem, value_get(v, "outcome")),
         .rollback = text_at(mem, v, "rollback"),
     };
+    if (op.outcome.known) { /* one way of counting: without stages, joins and what was kept */
+        op.done = op.outcome.done;
+        op.failed = op.outcome.failed;
+        op.cancelled = op.outcome.never_ran;
+        op.skipped = 0;
+        op.total = op.done + op.failed + op.cancelled;
+        op.percent = -1;
+    }
     rollouts_read(mem, value_get(v, "rollouts"), &op);
     return op;
 }
@@ -147,9 +155,12 @@ static void bar_draw(struct pen *pen, const struct progress_op *op)
         int64_t n;
         const char *word;
         enum style style;
-    } counts[] = {{op->running, "running", STYLE_BUSY},     {op->failed, "failed", STYLE_BAD},
-                  {op->waiting, "waiting", STYLE_HOLD},     {op->ready, "ready", STYLE_HOLD},
-                  {op->cancelled, "cancelled", STYLE_WARN}, {op->pending, "pending", STYLE_DIM}};
+    } counts[] = {{op->running, "running", STYLE_BUSY},
+                  {op->failed, "failed", STYLE_BAD},
+                  {op->waiting, "waiting", STYLE_HOLD},
+                  {op->ready, "ready", STYLE_HOLD},
+                  {op->cancelled, op->outcome.known ? "never ran" : "cancelled", STYLE_WARN},
+                  {op->pending, "pending", STYLE_DIM}};
     int width = pen->look->columns ? pen->look->columns / 3 : BAR_MOST;
     width = width < BAR_LEAST ? BAR_LEAST : width > BAR_MOST ? BAR_MOST : width;
     pen_put(pen, STYLE_PLAIN, "  ");

@@ -115,7 +115,7 @@ struct progress {
 };
 
 /* Noderoles move on to later operations and take their tasks along: what has ended shows its own
- * figures. */
+ * figures.  Failed is what ran and failed; what waits for that has not run, and may yet. */
 static struct progress progress_of(const struct operation_view *v)
 {
     struct progress p = {0};
@@ -128,12 +128,12 @@ static struct progress progress_of(const struct operation_view *v)
     }
     for (int i = 0; i < TASK_STATE_COUNT; i++)
         p.total += v->counts[i];
-    p.done = (uint64_t)v->counts[TASK_DONE] + v->counts[TASK_TOLERATED];
+    p.done = v->counts[TASK_DONE];
     p.running = v->counts[TASK_RUNNING];
-    p.failed = (uint64_t)v->counts[TASK_FAILED] + v->counts[TASK_DEP_FAILED];
+    p.failed = (uint64_t)v->counts[TASK_FAILED] + v->counts[TASK_TOLERATED];
     p.waiting = v->counts[TASK_WAITING];
     p.ready = v->counts[TASK_READY];
-    p.pending = v->counts[TASK_PENDING];
+    p.pending = (uint64_t)v->counts[TASK_PENDING] + v->counts[TASK_DEP_FAILED];
     p.cancelled = v->counts[TASK_CANCELLED];
     p.skipped = v->counts[TASK_SKIPPED];
     return p;

@@ -81,6 +81,9 @@ out=$(deploy); is $? 11 "all had begun, and all failed"
 op=$(last)
 is "$(figures) $(tried report)" "rollout web 5/5 1 0 0" "with a budget that was spent"
 has "$out" "the roll-out of web stopped: 5 of 5 members failed, 1 may; none was left to begin" "which is told"
+show=$(anneal operation show "$op")
+has "$show" "$(anneal operation show "$op" -o json | jq -r '.outcome | "\(.done)/\(.done + .failed + .never_ran)  \(.failed) failed  \(.never_ran) never ran"')" "the first lines count as the summary does"
+is "$(anneal operation list -o json | jq -c ".items[] | select(.id == $op) | .progress.failed")" 5 "and so does the list"
 has "$out" "on with who waits for it:  anneal operation resume $op" "with what goes on"
 has "$(anneal why "operation/$op")" "stopped: 5 members failed, 1 may; no member was left to begin" "and by why"
 : >"$trail"

@@ -192,7 +192,9 @@ static void test_work(struct rig *g)
     rig_do(g, server_operation_get, "Operation", (struct rig_ask){.id = op_text});
     is_text(rig_text(g, "state"), "failed", "the operation has failed");
     ok(rig_text(g, "ended_at"), "at a time");
-    is_int(rig_int(g, "progress.failed"), 2, "with what failed behind it");
+    is_int(rig_int(g, "progress.failed"), 1, "with what failed, and not what waits behind it");
+    is_int(rig_int(g, "progress.failed"), rig_int(g, "outcome.failed"), "as in its outcome");
+    is_int(rig_int(g, "progress.cancelled"), rig_int(g, "outcome.never_ran"), "with that");
     is_int(rig_int(g, "progress.done"), 1, "and what was done");
     rig_do(g, server_noderole_get, "Noderole",
            (struct rig_ask){.id = rig_id(g, rig_noderole(g, "database", "db1.example.org"))});
