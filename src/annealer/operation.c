@@ -54,6 +54,24 @@ void operation_set_state(struct anneal *a, uint32_t op, enum operation_state to,
     o->failed = o->counts[TASK_FAILED] + o->counts[TASK_TOLERATED];
 }
 
+/* A budget is for some of what was asked: has nobody of a roll-out, nor anybody else, got through?
+ * A person may forgive even that. */
+static bool all_failed(const struct anneal *a, uint32_t op)
+{
+    const struct op *o = &a->ops.at[op];
+    bool rolls = false;
+    for (size_t i = 0; i < o->noderoles.n; i++) {
+        const struct noderole *nr = &a->noderoles.at[o->noderoles.at[i]];
+        if (nr->op != op || !nr->node)
+            continue;
+        if (!noderole_failing(nr))
+            return false;
+        rolls |= nr->group && a->groups.at[nr->group].stops && nr->failed > 0 &&
+                 !(nr->mode & MODE_FORGIVEN);
+    }
+    return rolls && o->gone == 0;
+}
+
 /* How it ends with tasks that failed: NONE if all of them are forgiven.  Stages and joins have
  * nothing that could fail: those do for which they stand. */
 static enum reason judge_failures(struct anneal *a, uint32_t op)
@@ -72,7 +90,7 @@ static enum reason judge_failures(struct anneal *a, uint32_t op)
                 : nr->group && !a->groups.at[nr->group].stops ? REASON_TOLERANCE
                                                               : REASON_DEPENDENCY;
     }
-    return worst;
+    return worst == REASON_NONE && all_failed(a, op) ? REASON_DEPENDENCY : worst;
 }
 
 /* Beyond what may fail: when its last attempt has ended, what has not started will not. */

@@ -246,9 +246,20 @@ int cmd_noderole_rerun(struct cli *c, struct err *e)
     return noderole_post(c, "rerun", "", e);
 }
 
+/* It is tried again in its own operation, which may end well without it. */
 int cmd_noderole_retry(struct cli *c, struct err *e)
 {
-    return noderole_post(c, "retry", "what failed in ", e);
+    const struct value *v;
+    int rc = noderole_post(c, "retry", "what failed in ", e);
+    if (rc || !c->wait || c->exit)
+        return rc;
+    rc = cli_get(c, http_path(&c->mem, "/v1/noderoles/%s", cli_arg(c, 0)), &v, e);
+    if (!rc && !strcmp(value_as_text(value_get(v, "state"), ""), "ERROR")) {
+        cli_say(c, "noderole %s failed again: anneal why noderole/%s", cli_arg(c, 0),
+                cli_arg(c, 0));
+        c->exit = err_exit(ERR_FAILED);
+    }
+    return rc;
 }
 
 int cmd_noderole_abandon(struct cli *c, struct err *e)

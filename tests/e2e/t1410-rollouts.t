@@ -90,6 +90,17 @@ has "$out" "the roll-out of web stopped; of the 3 members that are still its own
 is "$(grep -c '2 may' <<<"$out")" 0 "as if it had not had to stop"
 has "$out" "anneal operation resume $op" "and goes on by the same commands"
 has "$(anneal why web@n4.t 2>&1)" "the roll-out of web in operation $op stopped; 1 member left as it is" "nor by why"
+# --- a budget is for some of what was asked, not for all of it
+id() { anneal noderole list --role web --node "$1" -o json | jq '.items[0].id'; }
+some() { anneal -q deployment propose shop && anneal -q deployment edit shop --set "web@n2.t,n4.t:version=$1" --set "web@n3.t:version=$2" && anneal deployment commit shop --wait 2>&1; }
+out=$(some good4 good4); ok $? "put right" "$out"
+out=$(anneal noderole set "$(id n2.t)" version=bad --wait 2>&1); is $? 11 "a change of one that fails has failed, though two may"
+has "$out" " failed after" "which is told"
+out=$(anneal noderole set "$(id n2.t)" version=good5 --wait 2>&1); ok $? "put right" "$out"
+out=$(some good6 bad); ok $? "one of three may fail" "$out"
+has "$out" "succeeded-with-failures" "as told"
+out=$(anneal noderole retry "$(id n3.t)" --wait 2>&1); is $? 11 "who tries that one again is told that it failed"
+has "$out" "failed again: anneal why noderole/$(id n3.t)" "with where to look"
 site '{type: parallel, failures: 1}'
 out=$(anneal lint "$work/site" 2>&1); is $? 2 "a strategy that never stops has no budget"
 site '{type: rolling, max: 1, failures: many}'

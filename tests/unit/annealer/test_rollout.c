@@ -99,6 +99,39 @@ static void budget(void)
     rig_done(&r);
 }
 
+/* A budget is for some of what was asked, and not for all of it. */
+static void budget_is_not_all(void)
+{
+    struct rig r;
+    four(&r, 1, "other@5");
+    rig_ok(&r, "other");
+    rig_rerun(&r, 3, "a");
+    rig_fail(&r, "a.1");
+    is_text(rig_op_text(&r, 3), "failed dependency", "one was asked for, and that failed");
+    is_int(rig_try(&r, (struct event){.kind = EVENT_RESUME, .id = 3}), -ERR_CONFLICT,
+           "its roll-out has not stopped");
+    rig_do(&r, EVENT_RETRY_OPERATION, 3);
+    rig_all_ok(&r, "a.1 a.2");
+    is_text(rig_op_text(&r, 3), "succeeded", "retried it is done");
+    struct plan *p = plan_of_changes(&r);
+    change(&r, p, "b", PLAN_C_DATA)->data = 3;
+    change(&r, p, "other", PLAN_C_DATA)->data = 3;
+    is_int(apply(&r, p, 4), 0, "one and another noderole");
+    rig_fail(&r, "b.1");
+    rig_ok(&r, "other");
+    is_text(rig_op_text(&r, 4), "succeeded-with-failures", "some of it was done");
+    rig_rerun(&r, 5, "c");
+    rig_step(
+        &r, (struct event){
+                .kind = EVENT_RERUN, .op = 5, .ids = (uint32_t[]){rig_nr(&r, "d").id}, .n_ids = 1});
+    rig_fail(&r, "c.1");
+    rig_fail(&r, "d.1");
+    is_text(rig_op_text(&r, 5), "failed rollout", "all of two");
+    rig_do(&r, EVENT_RESUME, 5);
+    is_text(rig_op_text(&r, 5), "succeeded-with-failures", "a person may forgive all of them");
+    rig_done(&r);
+}
+
 /* Two at a time: the other one goes on to its end. */
 static void in_flight(void)
 {
@@ -357,6 +390,7 @@ int main(void)
     stops_at_the_first();
     retry_goes_on();
     budget();
+    budget_is_not_all();
     in_flight();
     one_by_one();
     children_wait();
