@@ -91,15 +91,32 @@ static void started(struct sim *s, uint32_t task)
     }
 }
 
+static void forget(struct sim_seen *seen, uint32_t id)
+{
+    for (uint32_t i = 0; i < seen->n; i++)
+        if (seen->ids[i] == id)
+            seen->ids[i--] = seen->ids[--seen->n];
+}
+
+/* Whoever uses it counts as having let go of it, even if it is taken back and goes once more. */
+static void let_go(struct sim *s, uint32_t goer)
+{
+    sees_of(s, goer)->freed = true;
+    for (uint32_t id = 1; id < s->sees.n; id++) {
+        forget(&s->sees.at[id].serves, goer);
+        forget(&s->sees.at[id].run, goer);
+    }
+}
+
 void sim_leave_look(struct sim *s, const struct event *ev)
 {
     struct noderole_view v;
     if (ev->kind == EVENT_ABANDON && anneal_noderole(s->server.engine, ev->id, &v))
-        sees_of(s, ev->id)->freed = true;
+        let_go(s, ev->id);
     for (uint32_t id = 1; ev->kind == EVENT_RESUME && ev->now && id < s->marks.n; id++)
         if (anneal_noderole(s->server.engine, id, &v) && v.operation == ev->id &&
             v.target == TARGET_ABSENT)
-            sees_of(s, id)->freed = true;
+            let_go(s, id);
 }
 
 void sim_leave_step(struct sim *s, const struct event *ev, const struct effects *fx)
