@@ -75,6 +75,17 @@ static void commit_count(struct run *x, const struct naive_plan *p)
     }
 }
 
+/* The head says all that a noderole came to need. */
+static void parents_note(const struct naive *v, struct naive_map *map, int id)
+{
+    const struct being *b = &v->beings[id];
+    struct naive_entry t = *naive_entry(map, b->role, b->node);
+    for (int k = 0; k < b->n_needs; k++)
+        naive_entry_parent(&t, v->beings[b->needs[k].parent].role,
+                           v->beings[b->needs[k].parent].node);
+    naive_map_set(map, &t);
+}
+
 static void commit_done(struct run *x, struct naive_snapshot *s, const struct naive_map *map,
                         struct pmap *root, struct naive_plan *want, const struct plan *got)
 {
@@ -85,15 +96,11 @@ static void commit_done(struct run *x, struct naive_snapshot *s, const struct na
     naive_commit(x->v, s, map);
     naive_apply(x->v, want);
     run_note_peers(x->v, want, NULL);
-    for (int i = 0; i < want->n_fresh; i++) {
-        const struct naive_new *f = &want->fresh[i];
-        struct naive_entry t = *naive_entry(&s->map, f->role, f->node);
-        for (int k = 0; k < x->v->beings[f->id].n_needs; k++) {
-            const struct being *parent = &x->v->beings[x->v->beings[f->id].needs[k].parent];
-            naive_entry_parent(&t, parent->role, parent->node);
-        }
-        naive_map_set(&s->map, &t);
-    }
+    for (int i = 0; i < want->n_fresh; i++)
+        parents_note(x->v, &s->map, want->fresh[i].id);
+    for (int i = 0; i < want->n_changes; i++)
+        if (want->changes[i].back)
+            parents_note(x->v, &s->map, want->changes[i].id);
     commit_count(x, want);
 }
 

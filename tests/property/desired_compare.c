@@ -69,6 +69,12 @@ static void compare_new(struct run *x, const struct naive_plan *n, const struct 
                   want->user);
 }
 
+static int peer_id(const struct naive_plan *n, int k)
+{
+    int parent = n->peers[k].parent;
+    return parent < 0 ? n->fresh[-1 - parent].id : parent;
+}
+
 /* Before it is applied by either. */
 void run_compare_plan(struct run *x, const struct naive_plan *n, const struct plan *p)
 {
@@ -81,8 +87,9 @@ void run_compare_plan(struct run *x, const struct naive_plan *n, const struct pl
         bool known = false;
         for (int k = 0; k < n->n_peers; k++)
             known |= (uint32_t)n->peers[k].child == p->needs[i].child &&
-                     n->fresh[-1 - n->peers[k].parent].id ==
-                         x->v->end + (int)(p->needs[i].parent & ~PLAN_NEW);
+                     peer_id(n, k) == (p->needs[i].parent & PLAN_NEW
+                                           ? x->v->end + (int)(p->needs[i].parent & ~PLAN_NEW)
+                                           : (int)p->needs[i].parent);
         if (!known)
             run_wrong(x, "noderole %u gets a peer that it does not need", p->needs[i].child);
     }

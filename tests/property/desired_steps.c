@@ -108,9 +108,12 @@ void run_note_peers(struct naive *v, const struct naive_plan *p, struct naive_sn
                                           : NULL;
         if (!t)
             continue;
-        const struct naive_new *f = &p->fresh[-1 - p->peers[i].parent];
+        int parent = p->peers[i].parent;
         struct naive_entry more = *t;
-        naive_entry_parent(&more, f->role, f->node);
+        if (parent < 0)
+            naive_entry_parent(&more, p->fresh[-1 - parent].role, p->fresh[-1 - parent].node);
+        else
+            naive_entry_parent(&more, v->beings[parent].role, v->beings[parent].node);
         naive_map_set(&s->map, &more);
     }
 }

@@ -157,6 +157,8 @@ void naive_revise(struct naive *v, int deployment, const struct naive_map *old,
                   const struct naive_map *now, struct naive_plan *ret);
 /* Shared by both: needs of cluster peers, circles, cohorts, ids. */
 void naive_plan_finish(struct naive *v, struct naive_plan *p);
+/* Was it on its way out, and is taken back by this plan? */
+bool naive_is_back(const struct naive_plan *p, int ref);
 /* Makes it live; then the heads say what the noderoles need. */
 void naive_apply(struct naive *v, struct naive_plan *p);
 void naive_raise(struct naive *v); /* cohorts above those of parents */

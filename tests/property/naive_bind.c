@@ -56,12 +56,21 @@ static int ref_deployment(const struct naive *v, const struct naive_plan *p, int
     return ref < 0 ? p->deployment : v->beings[ref].deployment;
 }
 
-/* What there is once the plan is applied: living ones that stay, then new ones as they came up. */
+bool naive_is_back(const struct naive_plan *p, int ref)
+{
+    for (int i = 0; i < p->n_changes; i++)
+        if (p->changes[i].id == ref && p->changes[i].back)
+            return true;
+    return false;
+}
+
+/* What there is once the plan is applied: living ones that stay, or come back, then new ones as
+ * they came up. */
 static int refs_present(const struct naive *v, const struct naive_plan *p, int *ret)
 {
     int n = 0;
     for (int id = 1; id < v->end; id++) {
-        bool there = v->beings[id].exists && !v->beings[id].leaving;
+        bool there = v->beings[id].exists && (!v->beings[id].leaving || naive_is_back(p, id));
         for (int i = 0; i < p->n_changes; i++)
             there &= p->changes[i].id != id || !p->changes[i].removed;
         if (there)
@@ -206,6 +215,40 @@ static bool is_lost(const struct naive_plan *p, int child, int parent)
     return false;
 }
 
+static bool list_drop(int *list, int *n, int ref)
+{
+    for (int i = 0; i < *n; i++)
+        if (list[i] == ref) {
+            list[i] = list[--*n];
+            return true;
+        }
+    return false;
+}
+
+/* Who comes back to one of a cluster gets all of it; what it never lost it keeps. */
+static void regain(const struct naive *v, const struct naive_plan *p, struct naive_change *c,
+                   const int *refs, int n)
+{
+    int has[PARENTS_MOST * 2], found = 0;
+    for (int i = 0; i < v->beings[c->id].n_needs; i++)
+        if (!is_lost(p, c->id, v->beings[c->id].needs[i].parent))
+            has[found++] = v->beings[c->id].needs[i].parent;
+    for (int i = 0; i < c->n_gains; i++)
+        has[found++] = c->gains[i];
+    for (int i = 0, first = found; i < first; i++)
+        for (int j = 0; v->truth.roles[ref_role(v, p, has[i])].cluster && j < n; j++) {
+            bool known = refs[j] == c->id || ref_role(v, p, refs[j]) != ref_role(v, p, has[i]) ||
+                         ref_deployment(v, p, refs[j]) != ref_deployment(v, p, has[i]);
+            for (int k = 0; k < found; k++)
+                known |= has[k] == refs[j];
+            if (known)
+                continue;
+            has[found++] = refs[j];
+            if (!list_drop(c->losses, &c->n_losses, refs[j]))
+                c->gains[c->n_gains++] = refs[j];
+        }
+}
+
 /* Who got one of a cluster gets all; those who live and need one get each that is new. */
 static void peers_add(const struct naive *v, struct naive_plan *p)
 {
@@ -218,21 +261,27 @@ static void peers_add(const struct naive *v, struct naive_plan *p)
                     ref_deployment(v, p, refs[j]) == ref_deployment(v, p, ref))
                     parent_add(&p->fresh[i], refs[j]);
         }
+    for (int i = 0; i < p->n_changes; i++)
+        if (p->changes[i].back)
+            regain(v, p, &p->changes[i], refs, n);
     for (int c = 0; c < n && refs[c] > 0; c++)
-        for (int i = 0; i < p->n_fresh; i++) {
-            bool wants = false;
-            for (int k = 0; v->truth.roles[p->fresh[i].role].cluster && k < n && refs[k] > 0; k++)
-                wants |= v->beings[refs[k]].role == p->fresh[i].role &&
+        for (int m = 0; m < n; m++) {
+            bool wants = false, comes = refs[m] < 0 || naive_is_back(p, refs[m]);
+            int role = ref_role(v, p, refs[m]);
+            if (!comes || naive_is_back(p, refs[c]) || !v->truth.roles[role].cluster)
+                continue;
+            for (int k = 0; k < n && refs[k] > 0; k++)
+                wants |= v->beings[refs[k]].role == role &&
                          v->beings[refs[k]].deployment == p->deployment &&
                          naive_needs(v, refs[c], refs[k], true) && !is_lost(p, refs[c], refs[k]);
             for (int k = 0; k < p->n_changes; k++) /* it has said so itself */
                 for (int g = 0; p->changes[k].id == refs[c] && g < p->changes[k].n_gains; g++)
-                    wants &= p->changes[k].gains[g] != -1 - i;
+                    wants &= p->changes[k].gains[g] != refs[m];
             if (!wants)
                 continue;
             assert(p->n_peers < NEW_MOST * 8);
             p->peers[p->n_peers].child = refs[c];
-            p->peers[p->n_peers++].parent = -1 - i;
+            p->peers[p->n_peers++].parent = refs[m];
         }
 }
 

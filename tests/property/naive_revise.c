@@ -228,6 +228,14 @@ void naive_raise(struct naive *v)
     }
 }
 
+static bool is_peer(const struct naive_plan *p, int child, int parent)
+{
+    for (int i = 0; i < p->n_peers; i++)
+        if (p->peers[i].child == child && p->peers[i].parent == parent)
+            return true;
+    return false;
+}
+
 /* Whoever loses a parent and gets a new one has both before it runs; members of a cluster that go
  * wait for those that come. */
 static void leave_in_order(struct naive *v, const struct naive_plan *p, int end)
@@ -235,7 +243,9 @@ static void leave_in_order(struct naive *v, const struct naive_plan *p, int end)
     for (int i = 0; i < p->n_changes; i++) {
         struct being *b = &v->beings[p->changes[i].id];
         for (int k = 0; !b->leaving && p->changes[i].n_losses && k < b->n_needs; k++)
-            b->needs[k].awaited |= b->needs[k].sleeps && b->needs[k].parent >= end;
+            b->needs[k].awaited |= b->needs[k].sleeps &&
+                                   (b->needs[k].parent >= end ||
+                                    is_peer(p, p->changes[i].id, b->needs[k].parent));
         for (int k = 0; b->leaving && k < p->n_fresh; k++)
             if (p->fresh[k].role == b->role && v->truth.roles[b->role].cluster)
                 use_add(v, p->changes[i].id, p->fresh[k].id, true);

@@ -304,6 +304,18 @@ int real_note(struct real *r, const struct plan *p, uint32_t proposal, const uin
     return rc < 0 ? rc : note_peers(r, p, proposal, e);
 }
 
+static int note_needs(struct real *r, uint32_t noderole, struct err *e)
+{
+    uint32_t n = anneal_needs(r->a, noderole, NULL, 0);
+    uint32_t *ids = arena_new(&r->mem, uint32_t, n + 1);
+    int rc = 0;
+    (void)anneal_needs(r->a, noderole, ids, n);
+    for (uint32_t i = 0; rc >= 0 && i < n; i++)
+        rc = entry_gain(r, r->beings.at[noderole].deployment, 0, real_key(r, noderole),
+                        real_key(r, ids[i]), e);
+    return rc;
+}
+
 int real_note_committed(struct real *r, const struct plan *p, struct err *e)
 {
     int rc = 0;
@@ -313,6 +325,9 @@ int real_note_committed(struct real *r, const struct plan *p, struct err *e)
             rc = entry_gain(r, n->deployment, 0, real_key(r, p->base_noderole + i),
                             ref_key(r, p, n->parents[k]), e);
     }
+    for (uint32_t i = 0; rc >= 0 && i < p->n_changes; i++)
+        if ((p->changes[i].what & PLAN_C_TASKS) && !p->changes[i].keeps) /* it is taken back */
+            rc = note_needs(r, p->changes[i].noderole, e);
     return rc < 0 ? rc : note_peers(r, p, 0, e);
 }
 
