@@ -121,6 +121,24 @@ static struct planner_ids world_children(void *ctx, uint32_t id)
     return in_order(r, r->children.at, r->children.n);
 }
 
+static struct planner_ids world_parents(void *ctx, uint32_t id)
+{
+    struct real *r = ctx;
+    uint32_t n = anneal_needs(r->a, id, NULL, 0);
+    uint32_t *parents = arena_new(&r->mem, uint32_t, n + 1);
+    (void)anneal_needs(r->a, id, parents, n);
+    return (struct planner_ids){parents, n};
+}
+
+static bool world_enough(void *ctx, uint32_t id, uint32_t parent, struct planner_enough *ret)
+{
+    (void)ctx;
+    (void)id;
+    (void)parent;
+    (void)ret;
+    return false; /* each is needed by itself */
+}
+
 static bool world_task(void *ctx, uint32_t id, uint32_t position, struct planner_task *ret)
 {
     struct real *r = ctx;
@@ -334,6 +352,8 @@ int real_init(struct real *r, const char *catalog, uint32_t nodes, uint32_t depl
     r->world = (struct planner_world){r,          world_node,    world_deployment, world_noderole,
                                       NULL,       world_on_node, world_instances,  world_children,
                                       world_task, world_jig,     world_pool,       world_def};
+    r->world.parents = world_parents;
+    r->world.enough = world_enough;
     r->sight = (struct sight_world){r,
                                     sight_nr,
                                     sight_needs_of,
