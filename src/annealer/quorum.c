@@ -284,12 +284,32 @@ static bool parent_out(const struct anneal *a, uint32_t child)
     return false;
 }
 
+static bool serves(uint8_t state)
+{
+    return state == NODEROLE_ACTIVE || state == NODEROLE_STALE;
+}
+
+/* Did one of those that are missed leave service in this step?  It was lost to nobody while the
+ * old quorum had enough. */
+static bool parent_left(const struct anneal *a, uint32_t child)
+{
+    uint32_t n;
+    const uint32_t *parents = graph_in(&a->need, child, &n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t q = quorum_of(a, parents[i], child);
+        if (!(q && quorum_serves(a, q)) && serves(a->noderoles.at[parents[i]].state) &&
+            !serves((uint8_t)noderole_derive(a, parents[i])))
+            return true;
+    }
+    return false;
+}
+
 void quorum_fell(struct anneal *a, uint32_t child)
 {
     struct noderole *nr = &a->noderoles.at[child];
     bool in = noderole_in_service(nr->state, nr->target);
     if ((nr->parents_out == 0 && !parent_out(a, child)) || nr->target != TARGET_RUNNING ||
-        !noderole_begun(nr) || (!in && (nr->flags & NODEROLE_F_PHASED)))
+        !noderole_begun(nr) || (!in && (nr->flags & NODEROLE_F_PHASED) && !parent_left(a, child)))
         return;
     ripple_rewind(a, child, REASON_PARENT_LOST);
     ripple_loss(a, child, REASON_PARENT_LOST);

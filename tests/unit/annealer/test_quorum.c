@@ -333,9 +333,32 @@ static void refused(void)
     rig_done(&r);
 }
 
+/* One is stopped by the plan that takes away the quorum it was in: who is in the middle of its
+ * tasks loses it then, and not when the old quorum had enough. */
+static void stopped_with_its_quorum(void)
+{
+    struct rig r;
+    rig_init(&r, 3);
+    struct plan *p = rig_plan_new(&r, "r1@1 r2@2 w@3:2<r1,r2&1");
+    p->noderoles[2].flags |= NODEROLE_F_PHASED;
+    rig_step(&r, (struct event){.kind = EVENT_PLAN_APPLY, .op = RIG_OP, .plan = p});
+    plan_free(p);
+    rig_all_ok(&r, "r1 r2 w.1");
+    is_text(rig_states(&r, "r1 r2 w"), "ACTIVE ACTIVE TRANSITION", "in the middle");
+    p = plan_of_changes(&r);
+    struct plan_change *c = change(&r, p, "r1", PLAN_C_TASKS);
+    c->target = TARGET_STOPPED;
+    tasks(p, c, 1);
+    change(&r, p, "w", PLAN_C_QUORUMS);
+    is_int(apply(&r, p, 3), 0, "one stops, and all are needed");
+    is_text(rig_tasks(&r, "w.1"), "READY:parent-lost", "it begins again");
+    rig_done(&r);
+}
+
 int main(void)
 {
     one_dead_is_no_loss();
+    stopped_with_its_quorum();
     both_at_once();
     a_failure_within();
     waits_for_all_that_come();
