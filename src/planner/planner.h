@@ -212,7 +212,7 @@ int planner_revise(const struct catalog *c, const struct planner_world *w,
 
 /* plan_noderole.flags of a role. */
 uint8_t planner_role_flags(const struct catalog_role *role);
-/* The pool of a rolling strategy, as named in plans: "role:<deployment>/<role>". */
+/* The pool of a role's strategy, as named in plans: "role:<deployment>/<role>". */
 enum { PLANNER_POOL_NAME = 96 };
 void planner_pool_name(uint32_t deployment, struct str role, char ret[PLANNER_POOL_NAME]);
 /* What a noderole of this role is configured with: defaults under user data, and the digest of
